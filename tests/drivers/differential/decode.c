@@ -21,12 +21,10 @@ static struct {
 	unsigned int thread;
 } in;
 
-/* A transaction received: where its sections are in the mapping. */
+/* A transaction received. */
 struct parcel {
-	const struct binder_transaction_data *txn;
-	const uint8_t *data;
-	const binder_size_t *offsets;
-	size_t nr;
+	const struct returned *got;
+	size_t nr; /* of offsets */
 	struct live_buffer *live; /* records the files of arrays; NULL if there is no room */
 };
 
@@ -45,17 +43,6 @@ static void say_at(const char *what, uint64_t at)
 		    (unsigned long long)(at - (uintptr_t)in.client->map));
 	else
 		say(in.world, " %s=%llx?", what, (unsigned long long)at);
-}
-
-static const union object *object_of(const struct parcel *parcel, size_t i)
-{
-	const union object *object;
-	binder_size_t at = parcel->offsets[i], size = parcel->txn->data_size;
-
-	if (size < sizeof(object->hdr) || at > size - sizeof(object->hdr))
-		return NULL;
-	object = (const union object *)(parcel->data + at);
-	return size - at >= object_size(object->hdr.type) ? object : NULL;
 }
 
 /* The index of this file; -1: none, -2: not one of ours. */
@@ -128,7 +115,7 @@ static void say_pointer(const struct parcel *parcel, size_t index, const union o
 		return;
 	memcpy(copy, (const void *)(uintptr_t)ptr->buffer, ptr->length);
 	for (size_t i = 0; i < parcel->nr; i++) {
-		const union object *fda = object_of(parcel, i);
+		const union object *fda = returned_object(parcel->got, i);
 
 		if (fda && fda->hdr.type == BINDER_TYPE_FDA && fda->fda.parent == index)
 			take_array(parcel, &fda->fda, copy, ptr->length);
@@ -170,9 +157,9 @@ static int take_file(const struct binder_fd_object *object)
 
 static void say_object(const struct parcel *parcel, size_t index, uint8_t *copy)
 {
-	const union object *object = object_of(parcel, index);
+	const union object *object = returned_object(parcel->got, index);
 
-	say(in.world, "    object at %llu:", (unsigned long long)parcel->offsets[index]);
+	say(in.world, "    object at %llu:", (unsigned long long)parcel->got->offsets[index]);
 	if (!object) {
 		say(in.world, " outside\n");
 		return;
@@ -192,7 +179,7 @@ static void say_object(const struct parcel *parcel, size_t index, uint8_t *copy)
 	case BINDER_TYPE_FD: {
 		uint32_t file = (uint32_t)take_file(&object->fd);
 
-		memcpy(copy + parcel->offsets[index] + offsetof(struct binder_fd_object, fd),
+		memcpy(copy + parcel->got->offsets[index] + offsetof(struct binder_fd_object, fd),
 		       &file, sizeof(file));
 		break;
 	}
@@ -223,12 +210,11 @@ static struct live_buffer *note_buffer(uint64_t at)
 	return live;
 }
 
-static void say_parcel(const struct binder_transaction_data *txn)
+static void say_parcel(const struct returned *got)
 {
+	const struct binder_transaction_data *txn = &got->txn;
 	struct parcel parcel = {
-		.txn = txn,
-		.data = (const uint8_t *)(uintptr_t)txn->data.ptr.buffer,
-		.offsets = (const binder_size_t *)(uintptr_t)txn->data.ptr.offsets,
+		.got = got,
 		.nr = txn->offsets_size / sizeof(binder_size_t),
 		.live = note_buffer(txn->data.ptr.buffer),
 	};
@@ -242,7 +228,7 @@ static void say_parcel(const struct binder_transaction_data *txn)
 		say(in.world, " outside the mapping\n");
 		return;
 	}
-	memcpy(copy, parcel.data, txn->data_size);
+	memcpy(copy, got->data, txn->data_size);
 	say(in.world, "\n");
 	for (size_t i = 0; i < parcel.nr; i++)
 		say_object(&parcel, i, copy);
@@ -252,21 +238,21 @@ static void say_parcel(const struct binder_transaction_data *txn)
 	say(in.world, "\n");
 }
 
-static void take_txn(uint32_t cmd, const void *payload)
+static void take_txn(const struct returned *got)
 {
-	const struct binder_transaction_data *txn = payload;
+	const struct binder_transaction_data *txn = &got->txn;
 
 	say(in.world, " target=%llx cookie=%llx code=%u flags=%x from %s/%u data=%llu+%llu",
 	    (unsigned long long)txn->target.ptr, (unsigned long long)txn->cookie, txn->code,
 	    txn->flags, world_pid_name(txn->sender_pid), txn->sender_euid,
 	    (unsigned long long)txn->data_size, (unsigned long long)txn->offsets_size);
-	if (cmd == BR_REPLY) {
+	if (got->cmd == BR_REPLY) {
 		in.client->waiting[in.thread] = false;
 		in.client->calls[in.thread] -= in.client->calls[in.thread] > 0;
 	} else if (!(txn->flags & TF_ONE_WAY)) {
 		in.client->serving[in.thread]++;
 	}
-	say_parcel(txn);
+	say_parcel(got);
 }
 
 static void note_notice(uint32_t answer, uint64_t ptr, uint64_t cookie)
@@ -277,45 +263,41 @@ static void note_notice(uint32_t answer, uint64_t ptr, uint64_t cookie)
 		client->notices[client->nr_notices++] = (struct notice){ answer, ptr, cookie };
 }
 
-static void take_pair(uint32_t cmd, const void *payload)
+static void take_pair(const struct returned *got)
 {
-	const struct binder_ptr_cookie *pair = payload;
-
-	say(in.world, " %llx %llx\n", (unsigned long long)pair->ptr,
-	    (unsigned long long)pair->cookie);
-	note_notice(cmd == BR_INCREFS ? BC_INCREFS_DONE : cmd == BR_ACQUIRE ? BC_ACQUIRE_DONE : 0,
-		    pair->ptr, pair->cookie);
+	say(in.world, " %llx %llx\n", (unsigned long long)got->ref.ptr,
+	    (unsigned long long)got->ref.cookie);
+	note_notice(got->cmd == BR_INCREFS   ? BC_INCREFS_DONE :
+		    got->cmd == BR_ACQUIRE ? BC_ACQUIRE_DONE :
+					     0,
+		    got->ref.ptr, got->ref.cookie);
 }
 
-static void take_cookie(uint32_t cmd, const void *payload)
+static void take_cookie(const struct returned *got)
 {
-	const binder_uintptr_t *cookie = payload;
-
-	say(in.world, " %llx\n", (unsigned long long)*cookie);
-	note_notice(cmd == BR_DEAD_BINDER ? BC_DEAD_BINDER_DONE : 0, 0, *cookie);
+	say(in.world, " %llx\n", (unsigned long long)got->cookie);
+	note_notice(got->cmd == BR_DEAD_BINDER ? BC_DEAD_BINDER_DONE : 0, 0, got->cookie);
 }
 
-static void take_frozen(uint32_t cmd, const void *payload)
+static void take_frozen(const struct returned *got)
 {
-	const struct frozen_state *state = payload;
-
-	say(in.world, " %llx frozen=%u/%u\n", (unsigned long long)state->cookie, state->is_frozen,
-	    state->reserved);
-	note_notice(BC_FREEZE_NOTIFICATION_DONE, 0, state->cookie);
+	say(in.world, " %llx frozen=%u/%u\n", (unsigned long long)got->frozen.cookie,
+	    got->frozen.is_frozen, got->frozen.reserved);
+	note_notice(BC_FREEZE_NOTIFICATION_DONE, 0, got->frozen.cookie);
 }
 
-static void take_error(uint32_t cmd, const void *payload)
+static void take_error(const struct returned *got)
 {
-	say(in.world, " %d\n", *(const int *)payload);
+	say(in.world, " %d\n", got->error);
 }
 
-static void take_failure(uint32_t cmd, const void *payload)
+static void take_failure(const struct returned *got)
 {
 	say(in.world, "\n");
 	in.client->waiting[in.thread] = false;
 }
 
-static void take_nothing(uint32_t cmd, const void *payload)
+static void take_nothing(const struct returned *got)
 {
 	say(in.world, "\n");
 }
@@ -323,7 +305,7 @@ static void take_nothing(uint32_t cmd, const void *payload)
 /* Returns with an argument; all others of size 0 are written by name. */
 static const struct {
 	uint32_t cmd;
-	void (*take)(uint32_t cmd, const void *payload);
+	void (*take)(const struct returned *got);
 } takers[] = {
 	{ BR_TRANSACTION_SEC_CTX, take_txn },
 	{ BR_TRANSACTION, take_txn },
@@ -342,35 +324,25 @@ static const struct {
 	{ BR_FROZEN_REPLY, take_failure },
 };
 
-void decode(struct world *world, unsigned int client, unsigned int thread, const uint8_t *bytes,
+void decode(struct world *world, unsigned int client, unsigned int thread, uint8_t *bytes,
 	    size_t size)
 {
-	uint64_t payload[16];
-	uint32_t cmd;
+	struct returns returns = { .bytes = bytes, .size = size };
+	struct returned got;
 
 	in.world = world;
 	in.client = &world->clients[client];
 	in.thread = thread;
-	while (size >= sizeof(cmd)) {
-		void (*take)(uint32_t cmd, const void *payload) = take_nothing;
+	while (returns_next(&returns, &got)) {
+		void (*take)(const struct returned *got) = take_nothing;
 
-		memcpy(&cmd, bytes, sizeof(cmd));
-		bytes += sizeof(cmd);
-		size -= sizeof(cmd);
-		say(world, "  %s", command_name(cmd));
-		if (_IOC_SIZE(cmd) > size || _IOC_SIZE(cmd) > sizeof(payload)) {
-			say(world, " cut off\n");
-			return;
-		}
-		memcpy(payload, bytes, _IOC_SIZE(cmd));
+		say(world, "  %s", command_name(got.cmd));
 		for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++) {
-			if (takers[i].cmd == cmd)
+			if (takers[i].cmd == got.cmd)
 				take = takers[i].take;
 		}
-		take(cmd, payload);
-		bytes += _IOC_SIZE(cmd);
-		size -= _IOC_SIZE(cmd);
+		take(&got);
 	}
-	if (size)
-		say(world, "  %zu odd bytes\n", size);
+	if (returns.at != returns.size)
+		say(world, "  %zu odd bytes\n", returns.size - returns.at);
 }

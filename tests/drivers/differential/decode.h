@@ -11,7 +11,7 @@
 /*
  * Write size bytes of BR_ commands that a thread of the client has read. In the client's process.
  */
-void decode(struct world *world, unsigned int client, unsigned int thread, const uint8_t *bytes,
+void decode(struct world *world, unsigned int client, unsigned int thread, uint8_t *bytes,
 	    size_t size);
 
 #endif

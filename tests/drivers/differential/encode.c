@@ -29,27 +29,13 @@ static struct {
 	struct world *world;
 	struct client *client;
 	unsigned int client_index, thread;
-	uint8_t *bytes;
-	size_t size;
+	struct commands commands;
 	struct effect effects[MAX_EFFECTS];
 	size_t nr_effects;
 	size_t answered; /* notices acknowledged in this stream */
 	size_t replied;
 	bool called;
 } out;
-
-static void put(const void *bytes, size_t size)
-{
-	if (size > OUT_ROOM - out.size)
-		FAIL("a step's commands are too long");
-	memcpy(out.bytes + out.size, bytes, size);
-	out.size += size;
-}
-
-static void put_cmd(uint32_t cmd)
-{
-	put(&cmd, sizeof(cmd));
-}
 
 static void note(int what, uint64_t at)
 {
@@ -58,7 +44,7 @@ static void note(int what, uint64_t at)
 	if (out.nr_effects == MAX_EFFECTS)
 		return;
 	out.nr_effects++;
-	effect->end = out.size;
+	effect->end = out.commands.size;
 	effect->what = what;
 	effect->at = at;
 }
@@ -97,26 +83,21 @@ static void put_free(uint64_t at)
 	say(out.world, "  > BC_FREE_BUFFER");
 	say_place(at);
 	say(out.world, "\n");
-	put_cmd(BC_FREE_BUFFER);
-	put(&at, sizeof(at));
+	commands_put_u64(&out.commands, BC_FREE_BUFFER, at);
 	note(EFFECT_FREED, at);
 }
 
 static void put_pair(uint32_t cmd, uint64_t ptr, uint64_t cookie)
 {
-	struct binder_ptr_cookie pair = { ptr, cookie };
-
 	say(out.world, "  > %s %llx %llx\n", command_name(cmd), (unsigned long long)ptr,
 	    (unsigned long long)cookie);
-	put_cmd(cmd);
-	put(&pair, sizeof(pair));
+	commands_put_ref(&out.commands, cmd, ptr, cookie);
 }
 
 static void put_cookie(uint32_t cmd, uint64_t cookie)
 {
 	say(out.world, "  > %s %llx\n", command_name(cmd), (unsigned long long)cookie);
-	put_cmd(cmd);
-	put(&cookie, sizeof(cookie));
+	commands_put_u64(&out.commands, cmd, cookie);
 }
 
 /* Is it certain to be refused? */
@@ -127,6 +108,18 @@ static bool is_rude(const struct command *command)
 	if (command->op == COMMAND_REPLY)
 		return waits || out.replied >= out.client->serving[out.thread];
 	return waits && !(command->field[TXN_FLAGS] & TF_ONE_WAY);
+}
+
+static void put_txn(const struct binder_transaction_data_sg *td, bool is_reply, bool is_sg)
+{
+	if (is_reply && is_sg)
+		commands_put_reply_sg(&out.commands, td);
+	else if (is_reply)
+		commands_put_reply(&out.commands, &td->transaction_data);
+	else if (is_sg)
+		commands_put_call_sg(&out.commands, td);
+	else
+		commands_put_call(&out.commands, &td->transaction_data);
 }
 
 static void do_txn(const struct command *command)
@@ -142,15 +135,9 @@ static void do_txn(const struct command *command)
 	td.transaction_data.code = (uint32_t)command->field[TXN_CODE];
 	td.transaction_data.flags = (uint32_t)command->field[TXN_FLAGS];
 	payload_build(out.world, out.client_index, command, &td);
-	say(out.world, "  > %s to %u\n", is_reply ? "BC_REPLY" : "BC_TRANSACTION",
+	say(out.world, "  > %s to %u\n", command_name(is_reply ? BC_REPLY : BC_TRANSACTION),
 	    td.transaction_data.target.handle);
-	if (command->field[TXN_SG]) {
-		put_cmd(is_reply ? BC_REPLY_SG : BC_TRANSACTION_SG);
-		put(&td, sizeof(td));
-	} else {
-		put_cmd(is_reply ? BC_REPLY : BC_TRANSACTION);
-		put(&td.transaction_data, sizeof(td.transaction_data));
-	}
+	put_txn(&td, is_reply, command->field[TXN_SG]);
 	if (is_reply) {
 		note(EFFECT_REPLIED, 0);
 		out.replied++;
@@ -186,14 +173,13 @@ static const uint32_t command_numbers[COMMAND_OPS] = {
 static void do_bare(const struct command *command)
 {
 	say(out.world, "  > %s\n", command_name(command_numbers[command->op]));
-	put_cmd(command_numbers[command->op]);
+	commands_put(&out.commands, command_numbers[command->op], NULL);
 }
 
 static void put_handle(uint32_t cmd, uint32_t handle)
 {
 	say(out.world, "  > %s %u\n", command_name(cmd), handle);
-	put_cmd(cmd);
-	put(&handle, sizeof(handle));
+	commands_put_u32(&out.commands, cmd, handle);
 }
 
 static void do_handle(const struct command *command)
@@ -222,8 +208,7 @@ static void do_notice(const struct command *command)
 
 	say(out.world, "  > %s %u %llx\n", command_name(command_numbers[command->op]),
 	    request.handle, (unsigned long long)request.cookie);
-	put_cmd(command_numbers[command->op]);
-	put(&request, sizeof(request));
+	commands_put(&out.commands, command_numbers[command->op], &request);
 }
 
 static void do_cookie(const struct command *command)
@@ -234,9 +219,10 @@ static void do_cookie(const struct command *command)
 static void do_raw(const struct command *command)
 {
 	static const uint8_t zeros[16];
+	const uint32_t number = (uint32_t)command->field[0];
 
-	put_cmd((uint32_t)command->field[0]);
-	put(zeros, sizeof(zeros));
+	commands_put_bytes(&out.commands, &number, sizeof(number));
+	commands_put_bytes(&out.commands, zeros, sizeof(zeros));
 }
 
 static void do_notices(const struct command *command)
@@ -312,11 +298,13 @@ uint8_t *encode(struct world *world, const struct step *step, size_t *size)
 	out.client = &world->clients[step->client];
 	out.client_index = step->client;
 	out.thread = step->thread;
-	out.bytes = payload_alloc(world, OUT_ROOM);
+	out.commands = (struct commands){ payload_alloc(world, OUT_ROOM), .room = OUT_ROOM };
 	for (unsigned int i = 0; i < step->nr_commands; i++)
 		makers[step->commands[i].op](&step->commands[i]);
-	*size = out.size;
-	return out.bytes;
+	if (out.commands.overflowed)
+		FAIL("a step's commands are too long");
+	*size = out.commands.size;
+	return out.commands.bytes;
 }
 
 /* The files of the buffer's arrays are closed with it; write how many are. */

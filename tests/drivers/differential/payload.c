@@ -18,34 +18,18 @@ struct layout {
 	struct world *world;
 	unsigned int client;
 	const struct command *command;
-	uint8_t *data;
-	binder_size_t *offsets;
-	size_t data_size, nr_offsets, room;
+	struct payload payload;
 };
 
 static const struct {
 	char kind;
 	uint32_t type;
-	uint8_t size;
 } kinds[] = {
-	{ 'b', BINDER_TYPE_BINDER, sizeof(struct flat_binder_object) },
-	{ 'w', BINDER_TYPE_WEAK_BINDER, sizeof(struct flat_binder_object) },
-	{ 'h', BINDER_TYPE_HANDLE, sizeof(struct flat_binder_object) },
-	{ 'v', BINDER_TYPE_WEAK_HANDLE, sizeof(struct flat_binder_object) },
-	{ 'f', BINDER_TYPE_FD, sizeof(struct binder_fd_object) },
-	{ 'p', BINDER_TYPE_PTR, sizeof(struct binder_buffer_object) },
-	{ 'a', BINDER_TYPE_FDA, sizeof(struct binder_fd_array_object) },
-	{ 'u', UNKNOWN_TYPE, sizeof(struct flat_binder_object) },
+	{ 'b', BINDER_TYPE_BINDER }, { 'w', BINDER_TYPE_WEAK_BINDER },
+	{ 'h', BINDER_TYPE_HANDLE }, { 'v', BINDER_TYPE_WEAK_HANDLE },
+	{ 'f', BINDER_TYPE_FD },     { 'p', BINDER_TYPE_PTR },
+	{ 'a', BINDER_TYPE_FDA },    { 'u', UNKNOWN_TYPE },
 };
-
-size_t object_size(uint32_t type)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (kinds[i].type == type && type != UNKNOWN_TYPE)
-			return kinds[i].size;
-	}
-	return 0;
-}
 
 static void fill(uint8_t *data, size_t size, uint32_t code)
 {
@@ -121,7 +105,6 @@ static void build_pointer(struct layout *layout, unsigned int index, union objec
 	object->ptr.flags = spec->field[OBJ_HAS_PARENT] ? BINDER_BUFFER_FLAG_HAS_PARENT : 0;
 	object->ptr.parent = (binder_size_t)spec->field[OBJ_PARENT];
 	object->ptr.parent_offset = (binder_size_t)spec->field[OBJ_PARENT_OFFSET];
-	layout->room += (object->ptr.length + 7) & ~(size_t)7;
 }
 
 static void build_array(struct layout *layout, unsigned int index, union object *object)
@@ -147,34 +130,31 @@ static void (*const builders[])(struct layout *layout, unsigned int index,
 static void build_objects(struct layout *layout)
 {
 	const struct command *command = layout->command;
-	size_t at = layout->data_size;
 
 	for (unsigned int i = 0; i < command->nr_objects; i++) {
+		union object object = { 0 };
 		size_t kind = 0;
 
 		while (kinds[kind].kind != command->objects[i].kind)
 			kind++;
-		at = (at + 7) & ~(size_t)7;
-		layout->offsets[layout->nr_offsets++] = at;
-		((union object *)(layout->data + at))->hdr.type = kinds[kind].type;
-		builders[kind](layout, i, (union object *)(layout->data + at));
-		at += kinds[kind].size;
+		object.hdr.type = kinds[kind].type;
+		builders[kind](layout, i, &object);
+		payload_add(&layout->payload, &object);
 	}
-	layout->data_size = at;
 }
 
 /* Twists of the list of offsets. */
 static void twist_offsets(struct layout *layout, enum twist twist)
 {
-	binder_size_t *offsets = layout->offsets;
-	size_t nr = layout->nr_offsets;
+	binder_size_t *offsets = layout->payload.offsets;
+	size_t nr = layout->payload.nr;
 
 	if (!nr)
 		return;
 	if (twist == TWIST_OFFSET_ODD)
 		offsets[0] += 2;
 	else if (twist == TWIST_OFFSET_BEYOND)
-		offsets[nr - 1] = layout->data_size;
+		offsets[nr - 1] = layout->payload.size;
 	else if (twist == TWIST_OFFSET_TWICE && nr > 1)
 		offsets[1] = offsets[0];
 	else if (twist == TWIST_OFFSETS_OVERLAP && nr > 1)
@@ -220,22 +200,28 @@ void payload_build(struct world *world, unsigned int client, const struct comman
 		   struct binder_transaction_data_sg *td)
 {
 	size_t size = (size_t)command->field[TXN_SIZE];
+	size_t room = size + 8 + MAX_SPECS * sizeof(union object);
 	struct layout layout = {
 		.world = world,
 		.client = client,
 		.command = command,
-		.data = payload_alloc(world, size + 8 + MAX_SPECS * sizeof(union object)),
-		.offsets = payload_alloc(world, (MAX_SPECS + 1) * sizeof(binder_size_t)),
-		.data_size = size,
+		.payload = {
+			.data = payload_alloc(world, room),
+			.size = size,
+			.room = room,
+			.offsets = payload_alloc(world, (MAX_SPECS + 1) * sizeof(binder_size_t)),
+			.max = MAX_SPECS,
+		},
 	};
+	struct binder_transaction_data *txn = &td->transaction_data;
 
-	fill(layout.data, size, (uint32_t)command->field[TXN_CODE]);
+	fill(layout.payload.data, size, (uint32_t)command->field[TXN_CODE]);
 	build_objects(&layout);
 	twist_offsets(&layout, command->field[TXN_TWIST]);
-	td->transaction_data.data_size = layout.data_size;
-	td->transaction_data.offsets_size = layout.nr_offsets * sizeof(binder_size_t);
-	td->transaction_data.data.ptr.buffer = (uintptr_t)layout.data;
-	td->transaction_data.data.ptr.offsets = (uintptr_t)layout.offsets;
-	td->buffers_size = layout.room;
+	txn->data_size = layout.payload.size;
+	txn->offsets_size = layout.payload.nr * sizeof(binder_size_t);
+	txn->data.ptr.buffer = (uintptr_t)layout.payload.data;
+	txn->data.ptr.offsets = (uintptr_t)layout.payload.offsets;
+	td->buffers_size = layout.payload.buffers_size;
 	twist_sizes(td, command->field[TXN_TWIST]);
 }

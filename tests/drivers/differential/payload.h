@@ -3,22 +3,11 @@
 #ifndef DIFFERENTIAL_PAYLOAD_H
 #define DIFFERENTIAL_PAYLOAD_H
 
-#include "tests/lib/uapi.h"
+#include "tests/lib/binder.h"
 #include "world.h"
-
-union object {
-	struct binder_object_header hdr;
-	struct flat_binder_object flat;
-	struct binder_fd_object fd;
-	struct binder_fd_array_object fda;
-	struct binder_buffer_object ptr;
-};
 
 /* Lay out the payload of the command in the world's memory and point td at it. */
 void payload_build(struct world *world, unsigned int client, const struct command *command,
 		   struct binder_transaction_data_sg *td);
-
-/* Size of an object of this type; 0 for an unknown type. */
-size_t object_size(uint32_t type);
 
 #endif
