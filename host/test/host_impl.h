@@ -206,7 +206,7 @@ static inline int host_map_find(struct host_map *map, struct host_proc *proc, u6
 	err = sim_fails(SIM_MAP_FIND);
 	if (!err && (!map->sim->map_size || map->sim->unmapped))
 		err = -ESRCH;
-	*base = SIM_MAP_BASE;
+	*base = map->sim->map_base;
 	*size = map->sim->map_size;
 	return err;
 }
@@ -387,12 +387,19 @@ static inline struct host_priority host_priority_get(struct host_thread *caller)
 	return *caller->sim->priority;
 }
 
+static inline bool sim_is_realtime(struct host_priority priority)
+{
+	return priority.policy == 1 || priority.policy == 2;
+}
+
 static inline void host_priority_set(struct host_thread *thread, struct host_priority want,
 				     bool check)
 {
 	sim_may_sleep("host_priority_set");
-	if (check && (want.policy == 1 || want.policy == 2) && !thread->sim->proc->may_rt)
+	if (check && sim_is_realtime(want) && !thread->sim->proc->may_rt)
 		want = (struct host_priority){ .policy = 0, .prio = -20 };
+	if (!sim_is_realtime(want) && !sim_is_realtime(*thread->sim->priority))
+		want.policy = thread->sim->priority->policy;
 	*thread->sim->priority = want;
 }
 

@@ -60,6 +60,8 @@ struct sim_proc {
 	bool dying;	     /* host_files_install() and host_map_copy() return -ESRCH */
 	const char *secctx;  /* NULL: none */
 	u8 *memory;	     /* SIM_MEMORY bytes at SIM_BASE */
+	bool is_here;	     /* its memory and its map are this program's, at their addresses */
+	u64 map_base;	     /* where the process has its map: SIM_MAP_BASE, if not here */
 	size_t map_size;     /* 0: never mapped */
 	bool unmapped;	     /* unmapped since */
 	u8 *map;	     /* the content of the mapping */
@@ -172,6 +174,13 @@ void sim_heap_drop(void);
 
 /* Creates a process with @map_size bytes mapped (0: none). */
 struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size);
+/*
+ * The same for a process that is part of this program: it passes addresses of its own, and has
+ * mapped nothing yet; and its map, of @map_size bytes, which it has at @base and the engine stores
+ * to at @map. Both must stay.
+ */
+struct sim_proc *sim_proc_new_here(s32 pid, u32 euid);
+void sim_proc_map_here(struct sim_proc *proc, u64 base, u8 *map, size_t map_size);
 void sim_proc_free(struct sim_proc *proc);
 
 extern struct sim_proc *sim_procs;  /* all */

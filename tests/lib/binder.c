@@ -247,16 +247,16 @@ struct binder_transaction_data payload_txn(const struct payload *payload)
 
 const union object *returned_object(const struct returned *item, size_t n)
 {
-	const union object *object;
+	struct binder_object_header hdr;
 	uint64_t at, size = item->txn.data_size;
 
 	if (!item->data || !item->offsets || n >= item->txn.offsets_size / sizeof(*item->offsets))
 		return NULL;
 	at = item->offsets[n];
-	if (at > size || size - at < sizeof(object->hdr))
+	if (at > size || size - at < sizeof(hdr))
 		return NULL;
-	object = (const void *)(item->data + at);
-	return size - at >= object_size(object->hdr.type) ? object : NULL;
+	__builtin_memcpy(&hdr, item->data + at, sizeof(hdr));
+	return size - at >= object_size(hdr.type) ? (const void *)(item->data + at) : NULL;
 }
 
 /* ---- looper ------------------------------------------------------------------------------- */

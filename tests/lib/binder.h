@@ -3,7 +3,7 @@
  * binder: a raw client of the Binder ABI, for whatever tests or measures a driver without a client
  * library between. From the bottom up:
  *
- *	port      an open device and its mapping; one per open, for all threads
+ *	port      an open device and its mapping; one per open, for all threads (binder_port.h)
  *	commands  BC_ commands as the bytes of a write buffer
  *	returns   BR_ returns, one after the other, from the bytes of a read buffer
  *	payload   data, objects and offsets of a transaction to be sent, or received
@@ -22,54 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/lib/binder_port.h"
 #include "tests/lib/uapi.h"
 
 /* ---- port --------------------------------------------------------------------------------- */
-
-/* The size that libbinder maps: a megabyte less two guard pages. */
-#define PORT_MAP_BYTES (1024 * 1024 - 2 * 4096)
-
-struct port;
-
-/*
- * What serves a port: the kernel (binder_port.c), or something that answers in its place. Each
- * function may sleep; they return a negative errno when they fail.
- */
-struct port_system {
-	/* Opens @device with @flags of open(2) and sets port->fd. */
-	int (*open)(struct port *port, const char *device, int flags);
-	/* As mmap(2): the address. The caller sets port->map and port->map_bytes. */
-	long (*map)(struct port *port, size_t bytes, int prot, int flags, long offset);
-	/* As ioctl(2), with the bare argument. */
-	int (*ioctl)(struct port *port, unsigned long cmd, unsigned long arg);
-	/* Unmaps port->map, if it is not NULL, and closes the device. */
-	int (*close)(struct port *port);
-};
-
-extern const struct port_system port_kernel;
-
-struct port {
-	const struct port_system *system;
-	int fd;
-	uint8_t *map; /* where received buffers are; NULL: not mapped */
-	size_t map_bytes;
-};
-
-/* How to open a port; zero means the default. */
-struct port_options {
-	const struct port_system *system; /* port_kernel */
-	bool nonblocking;		  /* O_NONBLOCK: reads do not wait */
-	bool no_map;			  /* do not map */
-	size_t map_bytes;		  /* PORT_MAP_BYTES */
-};
-
-/*
- * Opens the device file @device, and maps it for received buffers. What open(2) or mmap(2) failed
- * with; then the port is closed.
- */
-int port_open(struct port *port, const char *device, struct port_options options);
-/* Unmaps and closes; threads that wait in it return. What munmap(2) or close(2) failed with. */
-int port_close(struct port *port);
 
 /* An ioctl with a pointer to its argument. */
 int port_ioctl(struct port *port, unsigned long cmd, void *arg);
@@ -218,7 +174,10 @@ bool payload_add(struct payload *payload, const union object *object);
 /* The argument of BC_TRANSACTION or BC_REPLY that sends it; the caller adds target, code, flags. */
 struct binder_transaction_data payload_txn(const struct payload *payload);
 
-/* The @n-th object of a received payload; NULL: there is none, or not a whole one. */
+/*
+ * The @n-th object of a received payload; NULL: there is none, or not a whole one. Its address may
+ * be a multiple of four only.
+ */
 const union object *returned_object(const struct returned *item, size_t n);
 
 /* ---- looper ------------------------------------------------------------------------------- */

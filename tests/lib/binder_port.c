@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "binder.h"
+#include "binder_port.h"
 
 static int kernel_open(struct port *port, const char *device, int flags)
 {

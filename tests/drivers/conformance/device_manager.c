@@ -65,7 +65,7 @@ TEST(manager_close_frees_the_place, "Closing its file makes room for another con
 }
 
 TEST(manager_uid_is_remembered,
-     "After a context manager of one user, another user is refused with EPERM.")
+     "After a context manager of one user, another user is refused with EPERM.", "kernel")
 {
 	struct client *manager = manager_new(), *heir = client_new();
 	int64_t deadline = now_ms() + EXPECT_TIMEOUT_MS;

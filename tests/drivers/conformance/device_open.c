@@ -67,7 +67,7 @@ static void try_mprotect(void *arg)
 }
 
 TEST(device_mprotect_writable_is_refused, "A mapping cannot be made writable later (EACCES).",
-     "mmap_write_refused")
+     "kernel mmap_write_refused")
 {
 	struct client *client = client_new();
 
@@ -280,7 +280,7 @@ static void ioctl_in_child(void *arg)
 }
 
 TEST(device_fork_child_shares_the_file,
-     "A forked child can use the inherited file, whose owner stays the same.")
+     "A forked child can use the inherited file, whose owner stays the same.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct inherited *file = shared_alloc(sizeof(*file));
@@ -334,7 +334,8 @@ static void dup_and_close(void *arg)
 }
 
 TEST(device_dup_keeps_the_process,
-     "A duplicate of the file is the same binder process, even after the first is closed.")
+     "A duplicate of the file is the same binder process, even after the first is closed.",
+     "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 

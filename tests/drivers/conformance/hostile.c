@@ -152,7 +152,7 @@ static void do_set_euid(void *arg)
 }
 
 TEST(hostile_euid_of_the_moment,
-     "sender_euid is the effective user id that the sending thread has when it sends.")
+     "sender_euid is the effective user id that the sending thread has when it sends.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	uid_t user = 12345, root = 0;
@@ -172,7 +172,7 @@ TEST(hostile_euid_of_the_moment,
 }
 
 TEST(hostile_dropped_privileges,
-     "The sender_euid of a process that dropped its privileges is the new user id.")
+     "The sender_euid of a process that dropped its privileges is the new user id.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	uid_t user = 54321;

@@ -103,7 +103,8 @@ static pid_t own_pid(struct client *client)
 }
 
 TEST(identity_pid_from_within,
-     "sender_pid of a sender in a child pid namespace is its pid in the receiver's namespace.")
+     "sender_pid of a sender in a child pid namespace is its pid in the receiver's namespace.",
+     "kernel")
 {
 	struct client *manager = manager_new();
 	struct client *client;
@@ -115,7 +116,7 @@ TEST(identity_pid_from_within,
 }
 
 TEST(identity_pid_unknown_within,
-     "sender_pid is 0 for a sender that has no pid in the receiver's namespace.")
+     "sender_pid is 0 for a sender that has no pid in the receiver's namespace.", "kernel")
 {
 	struct client *client = client_new();
 
@@ -123,7 +124,7 @@ TEST(identity_pid_unknown_within,
 	EXPECT_EQ(meet(client, manager_new()).sender_pid, 0);
 }
 
-TEST(identity_pid_within, "Within a pid namespace sender_pid is the pid there.")
+TEST(identity_pid_within, "Within a pid namespace sender_pid is the pid there.", "kernel")
 {
 	struct client *manager, *client;
 
@@ -134,7 +135,7 @@ TEST(identity_pid_within, "Within a pid namespace sender_pid is the pid there.")
 	EXPECT_EQ(meet(client, manager).sender_pid, own_pid(client));
 }
 
-TEST(identity_pid_of_siblings, "Between two sibling pid namespaces sender_pid is 0.")
+TEST(identity_pid_of_siblings, "Between two sibling pid namespaces sender_pid is 0.", "kernel")
 {
 	struct client *manager;
 

@@ -77,7 +77,7 @@ static uint32_t epoll_now(struct polling *polling)
 	return polling->count ? polling->events : 0;
 }
 
-TEST(poll_shows_a_call, "A device is readable while a call waits, and not otherwise.")
+TEST(poll_shows_a_call, "A device is readable while a call waits, and not otherwise.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 
@@ -90,7 +90,8 @@ TEST(poll_shows_a_call, "A device is readable while a call waits, and not otherw
 }
 
 TEST(poll_first_of_a_thread_is_readable,
-     "For a thread's first call the device is readable, because its first read returns at once.")
+     "For a thread's first call the device is readable, because its first read returns at once.",
+     "kernel")
 {
 	struct client *client = client_new();
 
@@ -99,7 +100,7 @@ TEST(poll_first_of_a_thread_is_readable,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives.")
+TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct polling *polling = polling_new(manager);
@@ -114,7 +115,7 @@ TEST(poll_wakes_on_a_call, "A thread blocked in poll wakes when a call arrives."
 }
 
 TEST(poll_shows_the_caller_its_reply,
-     "A waiting caller's device is readable when the reply is there, not before.")
+     "A waiting caller's device is readable when the reply is there, not before.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 
@@ -127,7 +128,7 @@ TEST(poll_shows_the_caller_its_reply,
 }
 
 TEST(poll_shows_an_own_completion,
-     "The completion of a one-way call makes the sender's device readable.")
+     "The completion of a one-way call makes the sender's device readable.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 
@@ -138,7 +139,8 @@ TEST(poll_shows_an_own_completion,
 	EXPECT_EQ(poll_now(client), 0);
 }
 
-TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call until it is read.")
+TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call until it is read.",
+     "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll = epoll_new(manager, 0);
@@ -151,7 +153,8 @@ TEST(epoll_level_keeps_notifying, "Level-triggered epoll reports a waiting call 
 	EXPECT_EQ(epoll_now(epoll), 0);
 }
 
-TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriving call once.")
+TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriving call once.",
+     "kernel")
 {
 	struct client *manager = manager_new(), *one = client_new(), *two = client_new();
 	struct polling *epoll = epoll_new(manager, EPOLLET);
@@ -167,7 +170,7 @@ TEST(epoll_edge_notifies_once_for_each, "Edge-triggered epoll reports each arriv
 	answer(manager, expect(manager, BR_TRANSACTION));
 }
 
-TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call arrives.")
+TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call arrives.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll = epoll_new(manager, 0);
@@ -181,7 +184,8 @@ TEST(epoll_wakes_on_a_call, "A thread blocked in epoll_wait wakes when a call ar
 	expect(manager, BR_TRANSACTION);
 }
 
-TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; a polling thread is not woken.")
+TEST(epoll_prefers_parked_readers, "A call goes to a parked thread; a polling thread is not woken.",
+     "kernel")
 {
 	struct client *manager = manager_open((struct client_options){ .blocking = true });
 	struct client *thread = client_thread(manager), *client = client_new();
@@ -205,7 +209,7 @@ static void close_epolled(void *arg)
 	close(polling->epoll);
 }
 
-TEST(epoll_survives_close, "A device may be closed while it is in an epoll set.")
+TEST(epoll_survives_close, "A device may be closed while it is in an epoll set.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	struct polling *epoll;

@@ -135,7 +135,8 @@ TEST(wait_non_looper_gets_work_too, "A thread that never entered the loop gets w
 	EXPECT_EQ(expect(thread, BR_TRANSACTION)->txn.code, 6);
 }
 
-TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or without SA_RESTART.")
+TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or without SA_RESTART.",
+     "kernel")
 {
 	static const int flags[] = { 0, SA_RESTART };
 
@@ -151,7 +152,7 @@ TEST(wait_signal_is_eintr, "A signal ends a parked read with EINTR, with or with
 	}
 }
 
-TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as usual.")
+TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as usual.", "kernel")
 {
 	struct client *manager = blocking_manager(), *client = client_new();
 
@@ -165,7 +166,7 @@ TEST(wait_signal_loses_nothing, "After EINTR the thread gets the next call as us
 }
 
 TEST(wait_signal_while_waiting_for_reply,
-     "A caller whose wait was interrupted reads again and gets its reply.")
+     "A caller whose wait was interrupted reads again and gets its reply.", "kernel")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -195,7 +196,7 @@ static void do_combined(void *arg)
 }
 
 TEST(wait_signal_keeps_what_was_written,
-     "An interrupted ioctl that had written returns that in write_consumed.")
+     "An interrupted ioctl that had written returns that in write_consumed.", "kernel")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_open((struct client_options){ .blocking = true });
@@ -227,7 +228,7 @@ static void close_dup(void *arg)
 }
 
 TEST(wait_close_of_a_dup_wakes_all,
-     "Closing any descriptor of the file lets every parked read return empty.")
+     "Closing any descriptor of the file lets every parked read return empty.", "kernel")
 {
 	struct client *manager = blocking_manager(), *first = parked_thread(manager);
 	struct client *second = parked_thread(manager);
@@ -253,7 +254,7 @@ static void fork_and_exit(void *arg)
 }
 
 TEST(wait_exit_of_a_fork_wakes_all,
-     "So does the exit of a forked child, which closes the file, too.")
+     "So does the exit of a forked child, which closes the file, too.", "kernel")
 {
 	struct client *manager = blocking_manager(), *thread = parked_thread(manager);
 

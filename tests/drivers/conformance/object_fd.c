@@ -127,7 +127,7 @@ TEST(fd_same_twice, "The same descriptor twice becomes two.", "fd_passing")
 	expect_file(server, (int)object_at(got, 1)->fd.fd, "twin");
 }
 
-TEST(fd_many, "A payload may carry a hundred descriptors.", "fd_passing")
+TEST(fd_many, "A payload may carry a hundred descriptors.", "kernel fd_passing")
 {
 	enum { NR = 100 };
 	struct client *manager = manager_new(), *server = accepting_server(manager);
@@ -226,7 +226,7 @@ static void take_no_files(struct client *client)
 
 TEST(fd_receiver_full,
      "When the receiver's descriptor table is full, the call fails at its caller and nothing "
-     "arrives.", "fd_passing")
+     "arrives.", "kernel fd_passing")
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	uint32_t fd = (uint32_t)make_file(manager, "full");
@@ -261,7 +261,8 @@ static void do_read_pipe(void *arg)
 		ends[2] = -errno;
 }
 
-TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its receiver dies.")
+TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its receiver dies.",
+     "kernel")
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int *ends = shared_alloc(3 * sizeof(int));
@@ -280,7 +281,7 @@ TEST(fd_undelivered_is_released, "An undelivered descriptor stays open until its
 	EXPECT_EQ(ends[2], 0);
 }
 
-TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", "fd_passing")
+TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", "kernel fd_passing")
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	const struct returned *got;
@@ -294,7 +295,7 @@ TEST(fd_device_itself, "A descriptor of the binder device itself may be sent.", 
 
 TEST(fd_oneway_receiver_full,
      "A one-way call whose files do not fit the receiver's descriptor table is lost; the next "
-     "one arrives.", "fd_passing")
+     "one arrives.", "kernel fd_passing")
 {
 	struct client *manager = manager_new(), *server = client_new();
 	uint32_t handle = give(server, manager, 0x10, 0x20, FLAT_BINDER_FLAG_ACCEPTS_FDS);
@@ -310,7 +311,8 @@ TEST(fd_oneway_receiver_full,
 }
 
 TEST(fd_reply_receiver_full,
-     "A reply whose files do not fit the caller's descriptor table fails there only.", "fd_passing")
+     "A reply whose files do not fit the caller's descriptor table fails there only.",
+     "kernel fd_passing")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	uint32_t fd = (uint32_t)make_file(manager, "full");

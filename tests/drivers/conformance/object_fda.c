@@ -96,7 +96,7 @@ static void do_move(void *arg)
 }
 
 TEST(fda_closes_the_device, "Freeing a buffer may close the device that the ioctl is made on.",
-     "fd_passing")
+     "kernel fd_passing")
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 	int fd = make_file(manager, "replaced");

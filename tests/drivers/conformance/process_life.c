@@ -164,7 +164,7 @@ static void exec_pause(void *arg)
 	FAIL("execl: %s", test_errno_name(errno));
 }
 
-TEST(process_exec_is_its_end, "With O_CLOEXEC an exec ends the binder process.")
+TEST(process_exec_is_its_end, "With O_CLOEXEC an exec ends the binder process.", "kernel")
 {
 	struct client *caller;
 	struct client *manager = serving(&caller);

@@ -11,8 +11,9 @@ $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
+
 # A variant is a back end of run-backend, which says what each is.
-TESTS += conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound \
+TESTS += conformance:engine conformance:fuse conformance:fuse-plain conformance:fuse-global conformance:fuse-bound \
 	conformance:fuse-replaced
 VM_TESTS += $(addprefix conformance:,stock ref ref-newest module module-6.1 module-6.12-rt \
 	module-newest module-global module-nopreempt module-restricted)

@@ -92,7 +92,7 @@ static void set_euid(void *arg)
 }
 
 TEST(txn_sender_euid_is_of_now,
-     "sender_euid is the effective user id at the time of the call, not of the open.")
+     "sender_euid is the effective user id at the time of the call, not of the open.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	const struct returned *got;

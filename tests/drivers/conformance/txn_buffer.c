@@ -12,6 +12,9 @@ static struct client *small_manager(void)
 	return manager_open((struct client_options){ .map_size = SMALL_MAP });
 }
 
+/* Short texts in buffers of 64 bytes. */
+static const char still_here[64] = "still here", secret[64] = "secret";
+
 TEST(buffer_space_runs_out,
      "When the receiver's space is used up a call fails; after a free it fits again.")
 {
@@ -91,7 +94,7 @@ TEST(buffer_free_of_undelivered, "A buffer that has not been delivered cannot be
 	got = call_received(client, 0, manager, .code = 1, .size = 64);
 	at = got->txn.data.ptr.buffer;
 	complete_call(manager, got, client);
-	call(client, 0, .code = 2, .size = 64, .data = "still here");
+	call(client, 0, .code = 2, .size = sizeof(still_here), .data = still_here);
 	send_u64(manager, BC_FREE_BUFFER, at);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);
@@ -172,7 +175,7 @@ TEST(buffer_clear_on_free, "A buffer of a call with TF_CLEAR_BUF is zeroed when 
 
 	call(client_new(), 0, .data = "neighbour", .size = 10);
 	neighbour = expect(client_thread(manager), BR_TRANSACTION);
-	call(client, 0, .flags = TF_CLEAR_BUF, .data = "secret", .size = 64);
+	call(client, 0, .flags = TF_CLEAR_BUF, .data = secret, .size = sizeof(secret));
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT(!strcmp((char *)got->data, "secret"));
 	free_buffer(manager, got);
@@ -190,7 +193,7 @@ TEST(buffer_clear_of_reply, "TF_CLEAR_BUF of a reply clears the caller's buffer 
 
 	round_trip(client, 0, manager);
 	put_free(manager, call_received(client, 0, manager));
-	reply(manager, .flags = TF_CLEAR_BUF, .data = "secret", .size = 64);
+	reply(manager, .flags = TF_CLEAR_BUF, .data = secret, .size = sizeof(secret));
 	got = expect_sent(client, BR_REPLY);
 	free_buffer(client, got);
 	bytes = read_memory(client, got->txn.data.ptr.buffer, 64);

@@ -15,6 +15,7 @@ static struct {
 	char reason[200];
 	bool is_special; /* only a prepared machine has it, and this one was not declared to */
 } caps[] = {
+	{ "kernel", "processes, descriptors, signals and poll are a kernel's", "" },
 	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
 	{ "device_names", "names in the device directory are added, removed and renamed", "" },
 	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },

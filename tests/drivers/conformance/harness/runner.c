@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process.h"
 #include "runner.h"
 
 #define REAP_TIMEOUT_MS 10000
@@ -55,6 +56,7 @@ static void run_child(const struct test *test, const char *dir, const char *devi
 	dup2(output, STDERR_FILENO);
 	test_begin(dir, device, other_device);
 	test->run();
+	process_end_all();
 	_exit(TEST_PASSED);
 }
 

@@ -4,18 +4,15 @@
  * and posts `done`. A failed expectation in an actor ends its process; the director, while it
  * waits, sees that and ends the test.
  */
-#include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "actor.h"
+#include "process.h"
 #include "replace.h"
 #include "test.h"
 
@@ -37,7 +34,7 @@ static void *actor_main(void *arg)
 {
 	struct actor *self = arg;
 
-	self->tid = (pid_t)syscall(SYS_gettid);
+	self->tid = process_thread_id();
 	sem_post(&self->done);
 	for (;;) {
 		while (sem_wait(&self->go))
@@ -61,16 +58,11 @@ static struct actor *actor_alloc(void)
 struct actor *actor_process(void)
 {
 	struct actor *actor = actor_alloc();
-	pid_t pid = fork();
 
-	if (pid < 0)
-		FAIL("fork: %s", test_errno_name(errno));
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		actor_main(actor);
-	}
 	actor->leader = actor;
-	actor->pid = pid;
+	actor->pid = process_start(actor_main, actor);
+	if (actor->pid < 0)
+		FAIL("starting a process: %s", test_errno_name(-actor->pid));
 	if (!actor_wait(actor, STEP_TIMEOUT_MS))
 		FAIL("a new process does not come up");
 	return actor;
@@ -78,11 +70,10 @@ struct actor *actor_process(void)
 
 static void start_thread(void *arg)
 {
-	pthread_t thread;
-	int ret = pthread_create(&thread, NULL, actor_main, arg);
+	int err = process_add_thread(actor_main, arg);
 
-	if (ret)
-		FAIL("pthread_create: %s", test_errno_name(ret));
+	if (err)
+		FAIL("starting a thread: %s", test_errno_name(err));
 }
 
 struct actor *actor_thread(struct actor *of)
@@ -116,7 +107,7 @@ static void check_alive(struct actor *actor)
 {
 	int status;
 
-	if (actor->leader->gone || waitpid(actor->pid, &status, WNOHANG) != actor->pid)
+	if (actor->leader->gone || !process_has_ended(actor->pid, &status))
 		return;
 	actor->leader->gone = true;
 	if (WIFEXITED(status) && WEXITSTATUS(status))
@@ -166,9 +157,10 @@ pid_t actor_tid(const struct actor *actor)
 static void reap(struct actor *actor)
 {
 	int64_t deadline = now_ms() + STEP_TIMEOUT_MS;
+	int status;
 
 	while (!actor->leader->gone) {
-		if (waitpid(actor->pid, NULL, WNOHANG) == actor->pid)
+		if (process_has_ended(actor->pid, &status))
 			actor->leader->gone = true;
 		else if (now_ms() > deadline)
 			FAIL("process %d does not die", actor->pid);
@@ -180,14 +172,14 @@ static void reap(struct actor *actor)
 void actor_kill(struct actor *actor)
 {
 	replace_at_step();
-	kill(actor->pid, SIGKILL);
+	process_kill(actor->pid);
 	reap(actor);
 }
 
 static void leave(void *arg)
 {
 	(void)arg;
-	_exit(0);
+	process_exit();
 }
 
 void actor_exit(struct actor *actor)

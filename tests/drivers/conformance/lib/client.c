@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "process.h"
 #include "test.h"
 
 #define OUT_SIZE (256 * 1024)
@@ -40,7 +41,8 @@ static void do_open(void *arg)
 	const struct client_options *options = &step->options;
 	const char *device = options->device ? options->device : test_device();
 	int err = port_open(step->client->port, device,
-			    (struct port_options){ .nonblocking = !options->blocking,
+			    (struct port_options){ .system = process_ports,
+						   .nonblocking = !options->blocking,
 						   .no_map = options->no_map,
 						   .map_bytes = options->map_size });
 
@@ -176,7 +178,8 @@ int client_ioctl(struct client *client, unsigned long cmd, void *arg)
 	void *shared = shared_copy(arg, _IOC_SIZE(cmd));
 	int ret = client_ioctl_raw(client, cmd, (unsigned long)shared);
 
-	memcpy(arg, shared, _IOC_SIZE(cmd));
+	if (_IOC_SIZE(cmd))
+		memcpy(arg, shared, _IOC_SIZE(cmd));
 	return ret;
 }
 

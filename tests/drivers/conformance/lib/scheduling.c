@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <errno.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+/* A thread looks at its own scheduling, and changes it, in a step of its actor. */
 #include "expect.h"
 #include "scheduling.h"
 #include "test.h"
+#include "thread_scheduling.h"
 
 struct change {
-	int policy;
-	int value;
-	struct rlimit nice, rtprio;
+	int policy, value;
+	unsigned int nice, rtprio; /* limits */
 };
-
-void sched_need(void)
-{
-	struct sched_param one = { 1 };
-
-	if (setpriority(PRIO_PROCESS, 0, -1) || setpriority(PRIO_PROCESS, 0, 0) ||
-	    sched_setscheduler(0, SCHED_FIFO, &one))
-		test_skip("priorities may not be raised here");
-	one.sched_priority = 0;
-	if (sched_setscheduler(0, SCHED_OTHER, &one))
-		FAIL("sched_setscheduler: %s", test_errno_name(errno));
-}
 
 static void do_look(void *arg)
 {
-	struct scheduling *found = arg;
-	struct sched_param param;
-
-	found->policy = sched_getscheduler(0);
-	found->nice = getpriority(PRIO_PROCESS, 0);
-	EXPECT_EQ(sched_getparam(0, &param), 0);
-	found->prio = param.sched_priority;
+	thread_scheduling(arg);
 }
 
 struct scheduling sched_of(struct client *client)
@@ -47,17 +25,16 @@ struct scheduling sched_of(struct client *client)
 
 static void do_set_nice(void *arg)
 {
-	struct change *change = arg;
+	const struct change *change = arg;
 
-	EXPECT_EQ(setpriority(PRIO_PROCESS, 0, change->value), 0);
+	thread_set_nice(change->value);
 }
 
 static void do_set(void *arg)
 {
-	struct change *change = arg;
-	struct sched_param param = { change->value };
+	const struct change *change = arg;
 
-	EXPECT_EQ(sched_setscheduler(0, change->policy, &param), 0);
+	thread_set_policy(change->policy, change->value);
 }
 
 void sched_set_nice(struct client *client, int nice)
@@ -76,20 +53,15 @@ void sched_set(struct client *client, int policy, int prio)
 
 static void do_unprivileged(void *arg)
 {
-	struct change *change = arg;
+	const struct change *change = arg;
 
-	if (setrlimit(RLIMIT_NICE, &change->nice) || setrlimit(RLIMIT_RTPRIO, &change->rtprio))
-		test_skip("limits may not be raised here");
-	EXPECT_EQ(setresuid(65534, 65534, 65534), 0);
+	thread_drop_privileges(change->nice, change->rtprio);
 }
 
 void sched_unprivileged(struct client *client, unsigned int rlimit_nice,
 			unsigned int rlimit_rtprio)
 {
-	struct change change = {
-		.nice = { rlimit_nice, rlimit_nice },
-		.rtprio = { rlimit_rtprio, rlimit_rtprio },
-	};
+	struct change change = { .nice = rlimit_nice, .rtprio = rlimit_rtprio };
 
 	client_run(client, do_unprivileged, shared_copy(&change, sizeof(change)));
 }

@@ -28,7 +28,8 @@ const char *test_device_dir(void);
 int64_t now_ms(void);
 void sleep_ms(int ms);
 /* Long enough for the driver to clean up after a death, which it does asynchronously, ms. */
-#define CLEANUP_MS 150
+#define CLEANUP_MS process_cleanup_ms
+extern const int process_cleanup_ms;
 
 /*
  * Memory that every process of the test has at the same address; zeroed, never freed. 16-byte

@@ -106,10 +106,14 @@ void free_buffer(struct client *client, const struct returned *got)
 
 const union object *object_at(const struct returned *got, size_t n)
 {
-	const union object *object = returned_object(got, n);
+	union object *copy = shared_alloc(sizeof(*copy));
+	const void *object = returned_object(got, n);
+	size_t left;
 
 	if (!object)
 		FAIL("no object %zu in the payload (%llu bytes of offsets)", n,
 		     (unsigned long long)got->txn.offsets_size);
-	return object;
+	left = got->txn.data_size - got->offsets[n];
+	memcpy(copy, object, left < sizeof(*copy) ? left : sizeof(*copy));
+	return copy;
 }

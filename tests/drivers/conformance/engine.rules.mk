@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The same tests with the engine in the program, on the test host: instead of the parts that ask a
+# kernel for processes, files and scheduling, engine/ has those that simulate them. The engine and
+# its host are compiled as for the unit tests.
+CONFORMANCE_ENGINE_SRC := $(filter-out $(addprefix $(CONFORMANCE_DIR)/lib/,files.c process.c \
+	thread_scheduling.c),$(CONFORMANCE_SRC)) $(wildcard $(CONFORMANCE_DIR)/engine/*.c)
+CONFORMANCE_ENGINE_CORE := $(CORE_SRCS) $(STATE_SRCS) \
+	$(addprefix host/test/,fiber.c heap.c sim.c state.c)
+# Not all by -I: host/linux is no place for <linux/...>.
+CONFORMANCE_ENGINE_FLAGS := -iquotecore -iquotehost -Ihost/test -Itests -I$(CONFORMANCE_DIR)/lib \
+	-DBINDER_DEBUG -O1
+
+$(eval $(call object_rule,conformance-engine,$$(CC),$(CONFORMANCE_ENGINE_FLAGS) $(UNIT_SAN)))
+$(BIN)/conformance-engine: LDFLAGS += $(UNIT_SAN)
+$(BIN)/conformance-engine: $(CONFORMANCE_ENGINE_SRC:%.c=$(OBJ)/conformance-engine/%.o) \
+	$(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/unit/%.o)
+
+PROGRAMS += $(BIN)/conformance-engine
+conformance.engine.needs := $(BIN)/conformance-engine
