@@ -18,8 +18,8 @@ import tempfile
 import pytest
 from _pytest.reports import TestReport
 from building import BUILD, IS_BUILT, TOP, built, environment
+from cases import GUEST_REPORTS as REPORTS
 
-REPORTS = "ANYBINDER_GUEST_REPORTS"     # in the guest: the file for its reports
 GROUP = pytest.StashKey()
 DONE = pytest.StashKey()
 PYTHON = "/usr/bin/python3"
@@ -137,9 +137,7 @@ def pytest_runtest_logreport(report):
     """In the guest: writes a report for the host."""
     if in_guest():
         with open(os.environ[REPORTS], "a", encoding="utf-8") as file:
-            data = report._to_json()
-            data["nodeid"] = getattr(report, "item_nodeid", data["nodeid"])
-            file.write(json.dumps(data) + "\n")
+            file.write(json.dumps(report._to_json()) + "\n")
 
 
 def pytest_unconfigure():
