@@ -17,8 +17,8 @@ from anybinder import hidl, servicemanager
 from anybinder.bus import Bus
 from anybinder.driver import BC_ENTER_LOOPER, INTERFACE as DESCRIPTOR, Client as Device, Failed
 from anybinder.parcel import Parcel
-from anybinder.process import (LIBC, PATIENCE_S, as_user, fork, is_running, memory_kib, ready_child, run_child,
-                               until)
+from anybinder.process import (LIBC, PATIENCE_S, as_user, fork, is_running, memory_kib, ready_child,
+                               run_child, until)
 from anybinder.servicemanager import CALLBACK, CODES, ILLEGAL_STATE, SERVICE
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "daemon/hostile"))
@@ -52,8 +52,8 @@ class Client(servicemanager.Client):
 
 class HidlClient(hidl.Client):
     def drain(self):
-        """Takes the callbacks that come; some are dropped, if this process does not take them as fast
-        as they are sent."""
+        """Takes the callbacks that come; some are dropped, if this process does not take them as
+        fast as they are sent."""
         count = 0
         while self.next_received(0.01 if count > 8 else PATIENCE_S):
             count += 1
@@ -383,7 +383,8 @@ def test_callbacks_that_are_never_read_are_dropped(manager, path):
     """Of names that are registered again and again."""
     pid = manager.manager_pid()
     before = memory_kib(pid)
-    attack(path, "lookups", [(ATTACKER, watch_and_never_read), (ATTACKER, register_what_is_watched)])
+    attack(path, "lookups",
+           [(ATTACKER, watch_and_never_read), (ATTACKER, register_what_is_watched)])
     assert memory_kib(pid) < before + MEMORY_KIB, (before, memory_kib(pid))
 
 

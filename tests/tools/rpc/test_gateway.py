@@ -188,7 +188,8 @@ def test_files_that_do_not_declare_the_interface(world):
     code, text = world.client.outcome(*world.link_words("--aidl", other, name=NAME))
     assert code not in (0, 7) and "No .aidl file declares anybinder.test.IPeer" in text, text
     export.end()
-    code, text = world.server.outcome("export", NAME, "--listen", world.tls, *words, "--aidl", other)
+    code, text = world.server.outcome("export", NAME, "--listen", world.tls,
+                                      *words, "--aidl", other)
     assert code and "No .aidl file declares anybinder.test.IPeer" in text, text
     for option in ("/nowhere", world.path("rules") + "/x"):
         code, text = world.server.outcome("export", NAME, "--listen", world.tls, *words, "--aidl",

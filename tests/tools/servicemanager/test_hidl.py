@@ -7,8 +7,8 @@ import struct
 
 import pytest
 from anybinder.driver import Failed
-from anybinder.hidl import (BASE, CHAIN, CODES, DEBUG, DESCRIPTOR, HASHES, INFO, MANAGER, PING, Client,
-                            Parcel, Reader)
+from anybinder.hidl import (BASE, CHAIN, CODES, DEBUG, DESCRIPTOR, HASHES, INFO, MANAGER, PING,
+                            Client, Parcel, Reader)
 from anybinder.process import memory_kib, ready_child, run_child, threads_of, until
 from anybinder.servicemanager import CALLBACK, SERVICE
 
@@ -363,5 +363,3 @@ def test_rules(new_bus, rules_of):
         run_child(add_as, path_of(other), True, uid=USER)
         run_child(add_as, path_of(other), False, uid=OTHER)
         until(lambda: "do not let this user add" in other.log())
-
-
