@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The commands that call services: by .aidl files, by words, and `ping`."""
+import json
+import os
+import signal
+
+from anybinder.process import PATIENCE_S, until
+
+from peers import AIDL, PEER, contains
+
+
+def test_call_by_aidl(bus):
+    assert bus.ask("add", "2", "40") == "42"
+    assert bus.ask("add", "0x10", "-1") == "15"
+    assert bus.ask("echo", "näh \U0001f600") == '"näh \U0001f600"'
+    assert bus.ask("reverse", "hex:0001ff") == '"hex:ff0100"'
+    assert bus.ask("reverse", "[1, 2, -1]") == '"hex:ff0201"'
+    assert bus.ask("fill", "5", "7") == '"hex:0707070707"'
+    assert bus.ask("post", "5") == ""
+    until(lambda: bus.ask("posted") == "[5]")
+    answer = bus.json("call", "--aidl", AIDL, PEER, "add", "1", "2")
+    assert answer == {"result": 3, "out": {}}
+
+
+def test_call_with_objects(bus):
+    contains(bus.ask("echoBinder", PEER), '"handle":')
+    contains(bus.ask("makeCounter"), '"handle":')
+    assert bus.ask("held") == "null"
+    notes = os.path.join(bus.scratch, "notes")
+    with open(notes, "w", encoding="utf-8") as file:
+        file.write("a note")
+    assert bus.ask("readFile", notes) == '"a note"'
+    assert bus.ask("readFiles", json.dumps([notes, notes])) == '"a notea note"'
+    contains(bus.ask("openText", "x"), '"path":"/memfd:')
+    contains(bus.ask("readFile", "/nonexistent", status=1), "opening /nonexistent")
+
+
+def test_call_with_parcelables(bus):
+    record = {"id": -5, "big": 1 << 40, "ratio": 0.5, "flag": True, "name": "n", "words": ["a", ""],
+              "blob": "hex:0102", "object": None, "file": None}
+    assert json.loads(bus.ask("echoRecord", json.dumps(record))) == record
+    empty = json.loads(bus.ask("echoRecord", "{}"))
+    assert (empty["id"], empty["words"], empty["file"]) == (0, [], None)
+    full = json.loads(bus.ask("echoRecord", json.dumps({"file": "/dev/null"})))
+    assert full["file"]["path"] == "/dev/null"
+    contains(bus.ask("echoRecord", '{"nmae": 1}', status=2), "no field nmae", "ratio")
+    contains(bus.ask("echoRecord", '{"id": "x"}', status=2), "id", "not a value")
+    contains(bus.ask("echoRecord", '{"id": 1,}', status=2),
+             "record: its JSON is wrong in line 1, column 10: trailing comma.")
+    contains(bus.ask("readFiles", '["/dev/null"', status=2), "column 12: it ends too early.")
+
+
+def test_call_exceptions(bus):
+    error = bus.ask("throwException", "2", "no such thing", status=11)
+    contains(error, "illegal argument", "no such thing")
+    error = bus.ask("throwServiceSpecific", "77", status=11)
+    contains(error, "service specific, code 77")
+    words = ["call", "--aidl", AIDL, PEER, "throwException", "0", "x", "--json"]
+    document = json.loads(bus.run(*words, status=11))["error"]
+    assert (document["kind"], document["exit_status"]) == ("exception", 11)
+    contains(bus.run("call", PEER, str(bus.code("throwException")), "i32", "0", "s16", "x",
+                       "--reply", "status", status=11), "security")
+    bus.ask("fail", "-22", status=7)
+
+
+def test_call_wrong_uses(bus):
+    contains(bus.ask("frob", status=2), "has no method frob", "echoRecord")
+    contains(bus.ask("add", "1", status=2), "argument b is missing", "add(int a, int b)")
+    contains(bus.ask("add", "1", "2", "3", status=2), "3 is too many")
+    contains(bus.ask("add", "1", "x", status=2), "b:", "not a value of type i32")
+    contains(bus.ask("echo", "x", status=1, name="manager"),
+             "No .aidl file declares the interface android.os.IServiceManager")
+    other = os.path.join(bus.scratch, "other")
+    os.mkdir(other)
+    with open(f"{other}/IPeer.aidl", "w", encoding="utf-8") as file:
+        file.write("package anybinder.test; interface IPeer { String add(int a, int b); }")
+    error = bus.run("call", "--aidl", other, PEER, "add", "1", "2", status=7)
+    contains(error, "does not fit add of anybinder.test.IPeer")
+    with open(f"{other}/IPeer.aidl", "w", encoding="utf-8") as file:
+        file.write("package anybinder.test; interface IPeer { int add(int a, }")
+    contains(bus.run("call", "--aidl", other, PEER, "add", status=1), "IPeer.aidl", "1:")
+    contains(bus.run("call", "--aidl", "/nonexistent", PEER, "add", status=1), "cannot be read")
+
+
+def test_calls_say_why_they_fail(bus):
+    contains(bus.ask("hold", "null", status=7), "callback must not be null")
+    contains(bus.ask("hold", "manager", status=7), "callback has to be anybinder.test.ICallback",
+             "manager is android.os.IServiceManager")
+    contains(bus.run("call", PEER, str(bus.code("hold")), "null", status=7),
+             "null that must not be (UnexpectedNull)")
+    contains(bus.run("call", PEER, "2", "i32", "1", status=7), "more arguments, or others")
+    assert bus.run("shell", PEER, "x", status=7) == f"anybinder: {PEER} has no shell commands.\n"
+
+
+def test_ping_as_it_goes(bus):
+    line = f"{PEER} (anybinder.test.IPeer) answers in "
+    one = bus.run("ping", PEER)
+    assert one.startswith(line) and one.count("\n") == 1, one
+    text = bus.run("ping", PEER, "--count", "5").splitlines()
+    assert [one.startswith(line) for one in text] == [True] * 5 + [False] * 2
+    assert text[5] == f"{PEER}: 5 answers"
+    contains(text[6], "in us: min ", ", p99 ", ", max ")
+    text = bus.run("ping", PEER, "--count", "2000", "--quiet").splitlines()
+    assert (text[0], len(text)) == (f"{PEER}: 2000 answers", 2)
+    answer = bus.json("ping", PEER, "--count", "3")
+    assert (len(answer["round_trip_us"]), answer["summary"]["calls"]) == (3, 3)
+    assert answer["summary"]["max_us"] >= answer["summary"]["p50_us"] > 0
+
+
+def test_ping_until_it_is_interrupted(bus):
+    endless = bus.command("ping", PEER, "--interval", "0.01")
+    # Each line comes before the next call.
+    for _ in range(3):
+        contains(endless.stdout.readline(), "answers in ")
+    endless.send_signal(signal.SIGINT)
+    rest = endless.communicate(timeout=PATIENCE_S)[0]
+    contains(rest, " answers\n", "in us: min ")
+    assert endless.returncode == 0
+
+
+def test_ping_of_a_stopped_service(bus):
+    name = "anybinder.test.stopped"
+    service = bus.serve(name)
+    service.send_signal(signal.SIGSTOP)
+    contains(bus.run("ping", name, "--wait", "1", status=9), "did not answer within 1 s")
+
+
+def test_call_with_new_objects(bus):
+    line = "called: anybinder.test.ICallback."
+    assert bus.ask("callBack", "new", "3") == f"{line}onValue(value: 3)\n0"
+    assert bus.ask("callBack", "new anybinder.test.ICallback", "-4") == \
+        f"{line}onValue(value: -4)\n0"
+    assert bus.json("call", "--aidl", AIDL, PEER, "callBack", "new", "3") == {
+        "result": 0, "out": {}, "calls": [{"interface": "anybinder.test.ICallback",
+                                           "method": "onValue", "arguments": {"value": 3}}]}
+    contains(bus.ask("echoBinder", "new", status=2), "needs an interface")
+    contains(bus.ask("echoBinder", "new a.b", status=2), "No .aidl file declares")
+    stays = bus.command("call", "--aidl", AIDL, PEER,
+                        "callBackLater", "new", "2", "--listen", "600")
+    lines = [stays.stdout.readline() for _ in range(2)]
+    assert sorted(lines) == [f"{line}onEvent(value: {value})\n" for value in range(2)]
+
+
+def test_what_is_returned(bus):
+    echoed = json.loads(bus.ask("echoBinder", PEER))
+    pid = bus.json("interface", PEER)["pid"]
+    assert (echoed["interface"], echoed["pid"], echoed["service"]) == \
+        ("anybinder.test.IPeer", pid, PEER)
+    counter = json.loads(bus.ask("makeCounter"))
+    assert (counter["interface"], counter["pid"]) == ("anybinder.test.ICallback", pid)
+    assert "service" not in counter, counter
+    assert bus.ask("openText", "a text", "--save", "-") == "a text"
+    path = os.path.join(bus.scratch, "saved")
+    contains(bus.ask("openTexts", "one,two", "--save", path), f'"saved":"{path}.2"')
+    for name, text in ((path, "one"), (f"{path}.2", "two")):
+        with open(name, encoding="utf-8") as file:
+            assert file.read() == text
+    contains(bus.ask("add", "1", "2", "--save", path, status=1), "has no file")
+    words = bus.run("call", PEER, str(bus.code("openText")), "s16", "x", "--reply",
+                      "status,fd", "--save", "-")
+    assert words == "x"
+    contains(bus.run("call", PEER, "1", "--save", "-", status=2), "--save needs")
+
+
+def test_call_by_words(bus):
+    assert bus.run("call", PEER, "1", "i32", "2", "i32", "-3", "--reply", "status,i32") == \
+        "i32: -1\n"
+    assert bus.json("call", PEER, "0x2", "s16", "hi", "--reply", "status,s16") == \
+        {"values": [["s16", "hi"]], "left": 0}
+    contains(bus.run("call", PEER, "INTERFACE", "--reply", "s16"), "anybinder.test.IPeer")
+    assert bus.run("call", PEER, "3", "bytes", "01ff", "--reply", "status,bytes") == \
+        'bytes: "hex:ff01"\n'
+    bus.run("call", PEER, "PING")
+    bus.run("call", PEER, str(bus.code("post")), "i32", "9", "--oneway")
+    echo = str(bus.code("echoBinder"))
+    contains(bus.run("call", PEER, echo, "handle", "of", PEER, "--reply", "status,handle"),
+             '"handle":')
+    contains(bus.run("call", PEER, "1", "i32", "2", "i32", "3", "--reply", "status,s16,i64",
+                       status=7), "has other types")
+    texts = str(bus.code("openTexts"))
+    contains(bus.run("call", PEER, texts, "array", "of", "s16", "a,b"), "reply of")

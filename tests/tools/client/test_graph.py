@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+"""`anybinder graph`, now and of a recording."""
+import os
+import re
+from xml.etree import ElementTree
+
+import pytest
+from anybinder.process import until
+
+from peers import PEER, contains
+
+
+def test_graph_of_calls(bus):
+    name = "test.waited_for"
+    with bus.waiting_call(name) as service:
+        def waits():
+            return [edge for edge in bus.json("graph")["edges"]
+                    if edge["to"] == service.pid and edge["waiting"]]
+
+        until(waits)
+        edge = waits()[0]
+        graph = bus.json("graph")
+        node = next(one for one in graph["processes"] if name in one["services"])
+        assert (node["pid"], edge["services"]) == (service.pid, [name])
+        code = bus.code("maxConcurrent")
+        assert (edge["waiting"][0]["code"], edge["waiting"][0]["service"]) == (code, name)
+        assert all("manager" not in one["services"] for one in graph["processes"]), graph
+        contains(bus.run("graph"), f"-> {service.pid} client-tests ({name})", "waits",
+                 f"code {code} of {name}")
+        contains(bus.run("graph", "--manager"), "(manager)")
+        dot = bus.run("graph", "--format", "dot")
+        contains(dot, "digraph", f"p{edge['from']} -> p{service.pid}", "color=red")
+        svg = os.path.join(bus.scratch, "graph.svg")
+        bus.run("graph", "--output", svg)
+        elements = list(ElementTree.parse(svg).iter())
+        boxes = [one.get("data-pid") for one in elements]
+        assert {str(edge["from"]), str(service.pid)} <= set(boxes), boxes
+        labels = "\n".join("".join(one.itertext()).strip() for one in elements)
+        assert re.search(r"^1 object(, \d+ calls?)?, 1 waiting$", labels, re.M), labels
+        page = bus.run("graph", "--format", "html", "--only", name)
+        contains(page, "Content-Security-Policy", "const data = {", f'data-pid="{service.pid}"')
+        assert "http://" not in page.replace("http://www.w3.org/2000/svg", ""), "a link"
+        contains(bus.run("graph", "--only", name, "--only", "nosuch", status=1),
+                 "No process nosuch has a device open, and no service has such a name.")
+
+
+def test_graph_with_rates(bus):
+    loop = bus.command("ping", PEER, "--count", "1000000", "--quiet")
+    found = {}
+
+    def is_measured():
+        found.update(bus.json("graph", "--for", "1"))
+        return measured()
+
+    def measured():
+        return [edge for edge in found["edges"] if edge["rate"] and edge["services"] == [PEER]]
+
+    until(is_measured)
+    edge = measured()[0]
+    assert (found["no_rates"], edge["rate"]["errors_per_s"]) == (None, 0)
+    times = edge["rate"]["latency"]
+    assert edge["rate"]["calls_per_s"] > 1 and 0 < times["p50_us"] <= times["p99_us"], edge
+    text = bus.run("graph", "--for", "1")
+    assert re.search(r"rates and latencies of \d+\.\d", text), text
+    contains(text, " calls/s, p50 ")
+    contains(bus.run("graph", "--for", "1", "--format", "dot"), 'label="rates and',
+             " calls/s, p50 ")
+    contains(bus.run("graph", "--for", "1", "--format", "svg"), "/s ")
+    contains(bus.run("graph", "--for", "1", "--format", "html"), '"calls_per_s":',
+             '"notes":["rates and')
+    bus.stop(loop)
+    assert bus.json("graph")["measured_s"] == None
+    bus.run("graph", "--for", "0", status=2)
+
+
+def test_a_recording_is_a_graph_and_a_table(bus):
+    if bus.is_kernel:
+        pytest.skip("a kernel's events are read by tests/tools/trace")
+    file = os.path.join(bus.scratch, "recording")
+    bus.run("trace", "--record", file, "--", bus.program, "ping", PEER, "--count", "50", "--quiet")
+    graph = bus.json("graph", "--from", file)
+    edge, = [edge for edge in graph["edges"] if edge["services"] == [PEER]]
+    # One more call asks for the interface.
+    assert round(edge["rate"]["calls_per_s"] * graph["measured_s"]) == 51
+    assert edge["rate"]["latency"]["p50_us"] > 0, edge
+    # What is not recorded is no zero.
+    assert (edge["objects"], edge["recent"]) == (None, None)
+    assert {process["threads"] for process in graph["processes"]} == {None}
+    contains(bus.run("graph", "--from", file), "a recording has no objects", f": {PEER}; ")
+    contains(bus.run("graph", "--from", file, "--only", "x", status=1), "The recording has no")
+    table = bus.json("top", "--from", file, "--service", PEER)
+    service, process = table["services"][0], table["processes"][0]
+    pings, = [one for one in service["methods"] if one["code"] == 0x5f504e47]
+    assert round(pings["calls_per_s"] * table["measured_s"]) == 50
+    assert [one["pid"] for one in service["callers"]] == [edge["from"]]
+    assert [process[key] for key in ("threads", "references", "buffer_bytes")] == [None] * 3
+    text = bus.run("top", "--from", file)
+    contains(text, "a recording has no objects")
+    assert re.search(rf"^ *{process['pid']} client-tests .* 0/- +- +-", text, re.M), text
+    # When the first call was sent, its caller waits, and no call has ended.
+    table = bus.json("top", "--from", file, "--at", "0")
+    waits = [row for row in table["processes"] if row["activities"]]
+    assert [(row["pid"], row["sent_per_s"]) for row in waits] == [(edge["from"], 0)]
+    assert waits[0]["activities"][0]["doing"] == "waits"
+    contains(bus.run("top", "--from", file, "--at", "9999", status=2), "s after its first call")
+    os.truncate(file, os.path.getsize(file) - 2)
+    for command in "graph", "top":
+        contains(bus.run(command, "--from", file, status=1), "is cut short")

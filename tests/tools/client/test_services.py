@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The commands about services and processes: dumps, shells, waiting, watching, freezing, reports,
+those of Android, and the completion of command lines."""
+import json
+import os
+import re
+import resource
+import signal
+import time
+
+import pytest
+from anybinder.process import PATIENCE_S, until
+
+from peers import AIDL, PEER, contains, shell_service
+
+
+def test_dump_of_a_service(bus):
+    pid = bus.json("interface", PEER)["pid"]
+    text = bus.run("dump", PEER, "a", "--b")
+    assert re.match(r"peer \d+ a,--b\n$", text), text
+    document = bus.json("dump", PEER, "x")
+    assert (document["name"], document["text"].split()[2]) == (PEER, "x")
+    assert pid, "no process"
+    bus.run("dump", "absent", status=6)
+
+
+def test_shell_of_a_service(bus):
+    name = "anybinder.test.IShell/default"
+    with shell_service(bus, name):
+        assert bus.run("shell", name, "echo", "a", "--json") == "a --json\n"
+        assert bus.run("shell", name, "cat", input="from\nhere") == "from\nhere"
+        for command in "shell", "cmd":
+            assert bus.run(command, name, "fail", "3", "it is bad", status=3) == "it is bad\n"
+        assert bus.run("cmd", name, "echo", "a", "-l") == "a -l\n"
+        document = bus.json("shell", name, "echo", "x")
+        assert document == {"result": 0, "output": "x\n", "error": ""}
+        contains(bus.run("--timeout", "1", "shell", name, "mute", status=9), "did not finish")
+        contains(bus.run("shell", name, "die", status=7), "dead")
+    contains(bus.run("shell", PEER, "x", status=7), "has no shell commands")
+
+
+def test_android_commands(bus):
+    listed = ("Currently running services:\n", f"  {PEER}\n")
+    contains(bus.run("dumpsys", "-l"), *listed)
+    contains(bus.run("cmd", "-l"), *listed)
+    link = os.path.join(bus.scratch, "dumpsys")
+    os.symlink(bus.program, link)
+    contains(bus.execute(link, "-l").stdout, *listed)
+    assert bus.run("service", "check", PEER) == f"Service {PEER}: found\n"
+    assert bus.run("service", "check", "nosuch") == "Service nosuch: not found\n"
+    line = re.compile(rf"^\d+\t{re.escape(PEER)}: \[anybinder\.test\.IPeer\]$", re.M)
+    until(lambda: line.search(bus.run("service", "list")))
+    contains(bus.run("service", "list"), "Found ", " services:\n")
+    for command in (["dumpsys"], ["dumpsys", "--pid"], ["cmd"]):
+        contains(bus.run(*command, "nosuch", status=6), "Can't find service: nosuch\n")
+    if not bus.is_kernel:
+        contains(bus.run("lshal"), "| All HIDL binderized services",
+                 "android.hidl.manager@1.2::IServiceManager/default ")
+
+
+def test_dumpsys_asks_for_the_services_once(bus):
+    if bus.is_kernel:
+        pytest.skip("a kernel's events are read by tests/tools/trace")
+    done = bus.execute(bus.program, "trace", "--json", "--service", "manager", "--", bus.program,
+                       "dumpsys", "--pid")
+    contains(done.stdout, f"DUMP OF SERVICE {PEER}:\n", "DUMP OF SERVICE manager:\n")
+    codes = [json.loads(line)["code"] for line in done.stderr.splitlines() if line.startswith("{")]
+    assert codes and len(codes) == len(set(codes)), codes
+
+
+def test_dumpsys_of_services(bus):
+    pid = bus.json("interface", PEER)["pid"]
+    assert bus.run("dumpsys", "--pid", PEER) == f"{pid}\n"
+    threads = bus.run("dumpsys", "--thread", PEER)
+    assert re.match(r"Threads in use: \d+/[1-9]\d*\n$", threads), threads
+    text = bus.run("dumpsys", "-t", "50", PEER, "a", "--b", "-l")
+    assert re.match(r"peer \d+ a,--b,-l\n$", text), text
+    contains(bus.run("dumpsys", "-t", "50"), f"{'-' * 79}\nDUMP OF SERVICE {PEER}:\npeer ",
+             f"s was the duration of dumpsys {PEER}\n")
+    name = "anybinder.test.stopped"
+    service = bus.serve(name)
+    service.send_signal(signal.SIGSTOP)
+    contains(bus.run("dumpsys", "-t", "1"), f"DUMP OF SERVICE {PEER}:\n",
+             f"*** SERVICE '{name}' DUMP TIMEOUT (1000ms) EXPIRED ***\n")
+    bus.run("dumpsys", "-t", "1", name, status=9)
+    assert bus.run("service", "check", name) == f"Service {name}: found\n"
+
+
+def peak_of(bus, *words):
+    """Runs a command; returns its status, what it printed, its errors, and the most memory (KiB)
+    of any child of this process so far."""
+    done = bus.execute(bus.program, *words)
+    return (done.returncode, done.stdout, done.stderr,
+            resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+
+
+def test_output_without_end(bus):
+    name = "anybinder.test.IShell/endless"
+    cut = "wrote more than 1000000 bytes"
+    bound = ["--max-output", "1000000"]
+    # A service that floods its caller can serve one after another.
+    with shell_service(bus, name):
+        peak_before = peak_of(bus, "check", name)[3]
+        for verb, *rest in (["dump", name], ["shell", name, "flood"]):
+            status, output, errors, _ = peak_of(bus, verb, *bound, *rest)
+            contains(errors, cut, "--max-output")
+            assert (status, len(output)) == (7, 1000000)
+            status, output, errors, _ = peak_of(bus, "--json", verb, *bound, *rest)
+            document = json.loads(output)
+            assert (status, len(document["text" if verb == "dump" else "output"])) == (7, 1000000)
+            contains(json.loads(errors)["error"]["message"], cut)
+            if verb == "dump":
+                assert document["cut"] is True
+            else:
+                assert (document["result"], document["error"]) == (None, "begun")
+        # By default as well.
+        status, output, errors, peak = peak_of(bus, "--json", "dump", name)
+        assert (status, len(json.loads(output)["text"])) == (7, 64 << 20)
+        assert peak - peak_before < 1 << 20, f"{peak} KiB"
+        # The service lives: what it wrote to was closed, and it goes on.
+        contains(bus.run("shell", name, "echo", "still"), "still")
+
+
+def test_check_and_wait(bus):
+    assert bus.json("check", PEER)["descriptor"] == "anybinder.test.IPeer"
+    bus.run("check", "absent", status=6)
+    contains(bus.run("--timeout", "1", "wait", "absent", status=9), "did not finish within 1 s")
+    waiting = bus.command("wait", "late", "--json")
+    time.sleep(0.5)
+    late = bus.serve("late")
+    assert json.loads(waiting.communicate(timeout=PATIENCE_S)[0])["name"] == "late"
+
+
+@pytest.mark.parametrize("words", [[], ["coming"]], ids=["all", "one"])
+def test_watch_services(bus, words):
+    watching = bus.command("watch", "--json", *words)
+    seen = []
+
+    def read_until(*events, name="coming"):
+        while not seen or seen[-1]["event"] not in events or seen[-1]["name"] != name:
+            line = watching.stdout.readline()
+            assert line, f"watch ended: {seen}"
+            seen.append(json.loads(line))
+
+    if not words:
+        read_until("present", name=PEER)
+    else:
+        # It says nothing of its start; what it finds later is there already.
+        time.sleep(1)
+    first = bus.serve("coming")
+    read_until("appeared", *(["present"] if words else []))
+    assert seen[-1]["pid"] == first.pid
+    second = bus.serve("coming")
+    read_until("replaced")
+    bus.stop(first, second)
+    read_until("died")
+    assert seen[-1]["pid"] == second.pid
+
+
+def test_watch_ends_after_a_count(bus):
+    contains(bus.run("watch", PEER, "--count", "1"), "present", PEER)
+
+
+def test_interface_of_a_service(bus):
+    one = bus.json("interface", PEER, "--aidl", AIDL)
+    assert (one["descriptor"], one["version"]) == ("anybinder.test.IPeer", None)
+    assert one["methods"][0] == {"code": 1, "signature": "add(int a, int b)",
+                               "declaration": "int add(int a, int b)"}
+    text = bus.run("interface", PEER, "--aidl", AIDL)
+    contains(text, "  8  oneway void post(int value)\n", "@nullable ICallback held()\n",
+             "void copyRecord(in Record from, out Record to)\n")
+    contains(bus.run("interface", "manager"), "android.os.IServiceManager")
+    bus.run("interface", "manager", "--aidl", AIDL, status=1)
+
+
+def test_freeze_a_process(bus):
+    name = "anybinder.test.frozen"
+    service = bus.serve(name)
+    pid = str(service.pid)
+    state = bus.json("freeze", pid)
+    assert (state["frozen"], state["call_received"]) == (True, False)
+    # Looking it up asks it for its interface.
+    contains(bus.ask("add", "1", "2", name=name, status=7), "frozen")
+    contains(bus.run("unfreeze", pid), "not frozen", "calls to it failed")
+    assert bus.ask("add", "1", "2", name=name) == "3"
+    code = bus.code("maxConcurrent")
+    slow = bus.command("call", "--aidl", AIDL, name, "maxConcurrent", "3000")
+
+    def is_handled():
+        with open(f"{bus.mount}/binder_logs/state", encoding="utf-8") as state:
+            return re.search(f"incoming transaction .* code {code:x} ", state.read())
+
+    until(is_handled)
+    contains(bus.run("freeze", pid, "--wait-ms", "0", status=9), "was not frozen")
+    slow.communicate(timeout=PATIENCE_S)
+    contains(bus.run("freeze", str(os.getpid()), status=1), "no device of this driver open")
+
+
+# As bash calls the function of a completion: the script, and a command line up to the cursor.
+COMPLETE = """
+source "$1"
+COMP_LINE=$2 COMP_POINT=${#2}
+read -ra COMP_WORDS <<<"$2"
+[[ $2 == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_anybinder_names anybinder "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+# The same of zsh, with what prints the names in the place of what shows them.
+COMPLETE_ZSH = """
+compadd() { shift; print -rl -- "$@" }
+compdef() {}
+source "$1"
+words=("${(@s: :)2}") CURRENT=$#words PREFIX=$words[-1]
+_anybinder
+"""
+
+
+def completions(bus, path, command):
+    """The function that completes a command line by a command with the script in this path."""
+    bus.run("generate", bus.scratch)
+    # On a busy machine it may need more than the second that it has.
+    environment = {"PATH": f"{os.path.dirname(bus.program)}:{os.environ['PATH']}",
+                   "HOME": bus.scratch, "ANYBINDER_TIMEOUT": str(PATIENCE_S)}
+
+    def completed(line):
+        done = bus.execute(*command, f"{bus.scratch}/{path}", line, environment=environment)
+        assert done.returncode == 0 and done.stderr == "", done
+        return [word.split("\t")[0] for word in done.stdout.splitlines()]
+
+    def has(line, *wanted):
+        assert set(wanted) <= set(completed(line)), (line, completed(line))
+
+    has("anybinder call ", PEER, "manager")
+    has("anybinder top --service anybinder.test", PEER)
+    has(f"anybinder call --aidl {AIDL} {PEER} ech", "echo", "echoRecord")
+    has("anybinder list --device ", "binder")
+    return completed, has
+
+
+def test_completions_of_zsh_and_fish(bus):
+    completions(bus, "zsh/site-functions/_anybinder", ["zsh", "-f", "-c", COMPLETE_ZSH, "zsh"])
+    completed, _ = completions(bus, "fish/vendor_completions.d/anybinder.fish",
+                               ["fish", "-c", "source $argv[1]; complete -C $argv[2]"])
+    assert "--reply" in completed("anybinder call --")
+    assert "complete" not in completed("anybinder ")
+
+
+def test_completions_of_bash(bus):
+    completed, has = completions(bus, "bash-completion/completions/anybinder",
+                                 ["bash", "-c", COMPLETE, "bash"])
+    has("anybinder list --device=bin", "binder")
+    assert "--reply" in completed("anybinder call --")
+    assert completed("anybinder gra") == ["graph"]
+    if not bus.is_kernel:
+        # @ and : divide words.
+        has("anybinder ping --device hwbinder android.hidl.manager@1.2::I",
+            "IServiceManager/default")
+    # Without a driver there are options, and no messages.
+    assert "--aidl" in completed("anybinder --mount /nonexistent call ")
+    assert "complete" not in completed("anybinder ")
+
+
+def test_report_of_everything(bus):
+    bus.run("call", PEER, "PING")
+    bus.bad_call()
+    text = bus.run("report")
+    contains(text, "== versions", "== doctor", "== failed transactions", "== binder_logs/state",
+             "BR_FAILED_REPLY", "left out: the names of services")
+    assert PEER not in text and "client-tests" not in text, text
+    assert not re.search(r" u[0-9a-f]{16} ", text), "an address"
+    path = os.path.join(bus.scratch, "report")
+    bus.run("report", "--output", path, "--include", "services,commands,addresses")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    contains(text, PEER, "client-tests")
+    assert re.search(r" u[0-9a-f]{16} ", text), "no address"
