@@ -10,7 +10,3 @@ $(eval $(call object_rule,fuse-locking,$$(CC),$$(LOCKING_CPPFLAGS) -flto=auto))
 $(filter $(OBJ)/fuse-locking/host/%,$(LOCKING_OBJS)): CPPFLAGS += -Ibench/locking/host
 $(BIN)/anybinderd-locking: LDFLAGS += -O2 -flto=auto
 $(BIN)/anybinderd-locking: $(LOCKING_OBJS)
-
-TESTS += anybinderd:locking
-anybinderd.locking.needs := $(BIN)/anybinderd-locking
-anybinderd.locking.run = timeout 300 $(PYTHON) tests/daemon/locking_test.py $(BIN)/anybinderd-locking

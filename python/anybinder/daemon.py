@@ -9,6 +9,7 @@ from typing import Any
 from . import process
 from .process import children_of, is_running, threads_of, until
 
+PROGRAM = "anybinderd"    # the build that is started where none is named
 START_LIMIT_S = 300 if process.IS_EMULATED else 60
 
 
@@ -25,7 +26,7 @@ class Daemon:
         self.mnt = os.path.join(directory, "mnt")
         self.pid_file = os.path.join(directory, "pid")
         self.options = options
-        self.program = program or process.program("anybinderd")
+        self.program = program or process.program(PROGRAM)
         self.pid = 0    # of the process that is started and stopped, the supervisor
 
     def __enter__(self) -> "Daemon":
@@ -81,6 +82,6 @@ def start(mountpoint: str, *options: str, before: tuple[str, ...] = (),
     before: words before the program, of a command that runs it
     more: for subprocess.run()
     """
-    return subprocess.run([*before, program or process.program("anybinderd"), mountpoint, *options],
+    return subprocess.run([*before, program or process.program(PROGRAM), mountpoint, *options],
                           capture_output=True, text=True, timeout=START_LIMIT_S, check=False,
                           **more)

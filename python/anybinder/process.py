@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                      ctypes.c_long]
+LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 # A virtual machine may emulate its processor (vm/run says which kernel it runs).
 IS_EMULATED = "VM_KERNEL" in os.environ
 # No test waits longer for what has to happen.

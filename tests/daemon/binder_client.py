@@ -5,4 +5,4 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
 # pylint: disable=wrong-import-position,wildcard-import,unused-wildcard-import
-from anybinder.driver import *    # noqa: E402,F403
+from anybinder.driver import *  # noqa: E402,F403

@@ -13,7 +13,7 @@ import signal
 import struct
 from typing import NamedTuple
 
-from binder_client import LIBC
+from anybinder.driver import LIBC
 
 PTRACE_CONT, PTRACE_SYSCALL = 7, 24
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_SYSCALL_INFO = 0x4206, 0x4207, 0x420E

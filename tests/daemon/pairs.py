@@ -18,14 +18,36 @@ import tempfile
 import time
 import traceback
 
-import binder_client
-from binder_client import (BC_ACQUIRE, BC_ENTER_LOOPER, BC_REPLY, BC_REQUEST_DEATH_NOTIFICATION,
-                           BC_TRANSACTION, BR_DEAD_BINDER, BR_FAILURES, BR_REPLY, BR_TRANSACTION,
-                           Client, free_buffer)
-from daemon_test import child
-from handover_test import (ACCEPTS_FDS, BINDER_TYPE_BINDER, BINDER_TYPE_FD, BR_COUNTS, BR_NOOP,
-                           BR_TRANSACTION_COMPLETE, DEADLINE_S, FREEZE, SET_CONTEXT_MGR_EXT,
-                           TF_ACCEPT_FDS, TF_ONE_WAY, Signals, wait_for)
+from anybinder import driver
+from anybinder.driver import (
+    BC_ACQUIRE,
+    BC_ENTER_LOOPER,
+    BC_REPLY,
+    BC_REQUEST_DEATH_NOTIFICATION,
+    BC_TRANSACTION,
+    BR_DEAD_BINDER,
+    BR_FAILURES,
+    BR_REPLY,
+    BR_TRANSACTION,
+    Client,
+    free_buffer,
+)
+from anybinder.process import child
+from replaced import (
+    ACCEPTS_FDS,
+    BINDER_TYPE_BINDER,
+    BINDER_TYPE_FD,
+    BR_COUNTS,
+    BR_NOOP,
+    BR_TRANSACTION_COMPLETE,
+    DEADLINE_S,
+    FREEZE,
+    SET_CONTEXT_MGR_EXT,
+    TF_ACCEPT_FDS,
+    TF_ONE_WAY,
+    Signals,
+    wait_for,
+)
 
 BC_RELEASE, BC_DEAD_BINDER_DONE = 0x40046306, 0x40086310
 BR_RELEASE, BR_DECREFS, BR_TRANSACTION_PENDING_FROZEN = 0x80107209, 0x8010720A, 0x7214
@@ -64,7 +86,7 @@ class Party(Client):
         data = ctypes.create_string_buffer(data, len(data))
         offsets = (ctypes.c_uint64 * has_object)(*[len(data) - OBJECT.size] * has_object)
         self.keep = data, offsets
-        text = bytearray(binder_client.transaction(command, data, len(data), offsets, flags))
+        text = bytearray(driver.transaction(command, data, len(data), offsets, flags))
         text[4:8] = struct.pack("<I", handle)
         self.due += text
 
@@ -108,7 +130,7 @@ class Service(Party):
         self.had = [0] * len(KINDS)
         self.deaths = 0
         self.mortals = {}    # handles that are watched, by cookie
-        binder_client.ioctl(self.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
+        driver.ioctl(self.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
             struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
         self.due += struct.pack("<I", BC_ENTER_LOOPER)
         self.flush()
@@ -230,7 +252,7 @@ class Caller(Party):
         end = time.monotonic() + DEADLINE_S
         while True:
             try:
-                return binder_client.ioctl(self.fd, FREEZE, ctypes.create_string_buffer(argument))
+                return driver.ioctl(self.fd, FREEZE, ctypes.create_string_buffer(argument))
             except OSError as error:    # a signal, or it has something to do
                 if error.errno not in (errno.EINTR, errno.EAGAIN) or time.monotonic() > end:
                     raise

@@ -29,14 +29,19 @@ def pytest_addoption(parser):
 
 
 def not_in_turn(items, turn):
-    """The items whose turn it is not, and those whose it is."""
-    groups = collections.defaultdict(list)
-    for item in items:
+    """The items whose turn it is not, and those whose it is. The items of a group that name the
+    same alternative take their turn together."""
+    groups = collections.defaultdict(dict)
+    for item in items if turn is not None else ():
         mark = item.get_closest_marker("turn")
         if mark:
-            groups[mark.args[0]].append(item)
-    chosen = {group[turn % len(group)] for group in groups.values()} if turn is not None else set()
-    every = {item for group in groups.values() for item in group} if turn is not None else set()
+            group, *alternative = mark.args
+            groups[group].setdefault(tuple(alternative or [item.nodeid]), []).append(item)
+    every, chosen = set(), set()
+    for group in groups.values():
+        alternatives = list(group.values())
+        every.update(*alternatives)
+        chosen.update(alternatives[turn % len(alternatives)])
     return every - chosen, chosen
 
 
@@ -64,10 +69,23 @@ def seconds_of(item):
     return mark.args[0] if mark else 0
 
 
+@contextlib.contextmanager
+def before_others():
+    """One at a time, and if the user may do that, what it runs gets a processor before others."""
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    with lock("alone"):
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, max(usual - 10, -20))
+        try:
+            yield
+        finally:
+            os.setpriority(os.PRIO_PROCESS, 0, usual)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     """Those that want to be alone wait for each other."""
-    with lock("alone") if item.get_closest_marker("alone") else contextlib.nullcontext():
+    with before_others() if item.get_closest_marker("alone") else contextlib.nullcontext():
         yield
 
 

@@ -2,7 +2,7 @@
 """What the attacks share: users, a file system that does not answer, victims."""
 import contextlib
 import ctypes
-import encodings.idna    # noqa: F401 (a user may have no access to the library later)
+import encodings.idna  # noqa: F401 (a user may have no access to the library later)
 import errno
 import mmap
 import os
@@ -12,15 +12,9 @@ import struct
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-# pylint: disable=wrong-import-position
-import binder_client  # noqa: E402
-from binder_client import Client  # noqa: E402
-from daemon_test import Daemon, Skip, is_mounted, main, run_child, tests_in, until  # noqa: E402
-
-__all__ = ["Attackers", "Client", "Daemon", "HangingFiles", "Skip", "Victim", "become_manager",
-           "binder_client", "end_daemon", "is_gone", "is_mounted", "main", "run_child",
-           "send_file", "send_file_that_is_dropped", "tests_in", "until", "wait_for"]
+from anybinder import driver
+from anybinder.driver import Client
+from anybinder.process import LIBC, is_mounted, until
 
 # Users without an account: nothing else runs as them.
 ATTACKER, VICTIM, OTHER = 61011, 61012, 61013
@@ -29,7 +23,6 @@ ATTACKER, VICTIM, OTHER = 61011, 61012, 61013
 # may be busy; an attack that works stops the victim for good, or for as long as it lasts.
 WORST_S = 2.5
 
-LIBC = ctypes.CDLL(None, use_errno=True)
 FLUSH, POLL, READ = 25, 40, 15
 
 
@@ -160,9 +153,9 @@ class Attackers:
 
 def become_manager(client):
     """Of a node that accepts files."""
-    binder_client.ioctl(client.fd, 0x4018620D, ctypes.create_string_buffer(
+    driver.ioctl(client.fd, 0x4018620D, ctypes.create_string_buffer(
         struct.pack("<IIQQ", 0x73622A85, 0x100, 0, 0), 24))
-    client.write_read(struct.pack("<I", binder_client.BC_ENTER_LOOPER), 0)
+    client.write_read(struct.pack("<I", driver.BC_ENTER_LOOPER), 0)
 
 
 def wait_for(fd, size, seconds=20):
@@ -244,7 +237,7 @@ def send_file(client, numbers, handle=0, one_way=False, room=256):
     data, offsets = file_objects(numbers)
     keep = ctypes.create_string_buffer(data, len(data))
     keep_offsets = ctypes.create_string_buffer(offsets, len(offsets))
-    commands = struct.pack("<I", binder_client.BC_TRANSACTION) + binder_client.TRANSACTION.pack(
+    commands = struct.pack("<I", driver.BC_TRANSACTION) + driver.TRANSACTION.pack(
         handle, 0, 1, 0x10 | one_way, 0, 0, len(data), len(offsets), ctypes.addressof(keep),
         ctypes.addressof(keep_offsets))
     return [code for code, _ in client.write_read(commands, room)]

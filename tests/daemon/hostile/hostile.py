@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the attacks share: a daemon, users, victims, honest loads, and the table.
 
-An attack is a script that imports this file. It starts the daemon named on its command line and
-runs programs as several users. attack() measures what the victims see with and without them; the
-long form of the tests (HOSTILE_TABLE names a directory) makes a table of that. The bounds of the
-short form are wide: they tell a victim that waits for other clients' calls from one that waits for
-their will.
+An attack is a test that imports this file, starts a daemon, and runs programs as several users.
+attack() measures what the victims see with and without them; table.py, which sets HOSTILE_TABLE to
+a directory, makes a table of that. Without it, the bounds are wide: they tell a victim that waits
+for other clients' calls from one that waits for their will.
 """
 import contextlib
-import ctypes
 import errno
 import json
 import os
@@ -16,25 +14,24 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import traceback
 
+import pytest
 import victims
-from victims import Result, serve    # noqa: F401 (part of this interface)
-
-import binder_client    # pylint: disable=wrong-import-order
-from binder_client import Client    # pylint: disable=wrong-import-order
-from daemon_test import until    # pylint: disable=wrong-import-order
+from anybinder import driver
+from anybinder.driver import LIBC, Client
+from anybinder.process import until
+from served import anybinderd
+from victims import Result, serve  # noqa: F401 (part of this interface)
 
 CLONE_NEWUSER = 0x10000000
 
 # Users without a name or a process on any ordinary machine.
 SERVER, VICTIM, HONEST, ATTACKER = range(3900001, 3900005)
 
-PROGRAM = os.path.abspath(sys.argv[1])
 TABLE = os.environ.get("HOSTILE_TABLE")
 SECONDS = float(os.environ.get("HOSTILE_SECONDS", 8 if TABLE else 2))
 
@@ -68,8 +65,8 @@ class Daemon:
         self.mnt = os.path.join(self.directory, "mnt")
         self.path = os.path.join(self.mnt, "binder")
         self.process = subprocess.Popen(
-            [PROGRAM, self.mnt, "--foreground", "--mode=0666", "--threads=2", "--max-crashes=1",
-             *self.options], **self.how)
+            [anybinderd(), self.mnt, "--foreground", "--mode=0666", "--threads=2",
+             "--max-crashes=1", *self.options], **self.how)
         try:
             until(lambda: os.path.exists(self.path), STARTS_S)
         except BaseException:
@@ -242,7 +239,7 @@ def measure(path, seconds):
 def repeat(ready, path, words):
     """Short command streams without a pause."""
     client = Client(path)
-    commands = struct.pack("<I", binder_client.BC_ENTER_LOOPER) * words
+    commands = struct.pack("<I", driver.BC_ENTER_LOOPER) * words
     ready()
     while True:
         client.write_read(commands, 0)
@@ -250,15 +247,11 @@ def repeat(ready, path, words):
 
 def many_times(size, total):
     """Maps a file of @size bytes as often as @total bytes need. Returns file and address."""
-    libc = binder_client.LIBC
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int,
-                          ctypes.c_int, ctypes.c_long]
     fd = os.memfd_create("stream")
     os.ftruncate(fd, size)
-    at = libc.mmap(None, total, 0, 0x22, -1, 0)
+    at = LIBC.mmap(None, total, 0, 0x22, -1, 0)
     for offset in range(0, total, size):
-        assert libc.mmap(at + offset, size, 3, 0x11, fd, 0) == at + offset
+        assert LIBC.mmap(at + offset, size, 3, 0x11, fd, 0) == at + offset
     return fd, at
 
 
@@ -375,33 +368,13 @@ def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KIN
     return row
 
 
-class Skip(Exception):
-    """A requirement of the test is missing on this machine."""
-
-
 def need_user_namespaces():
     """In a plain chroot the kernel lets nobody make one."""
     pid = os.fork()
     if not pid:
         with exit_at_end():
             os.setresuid(ATTACKER, ATTACKER, ATTACKER)
-            os._exit(bool(binder_client.LIBC.unshare(CLONE_NEWUSER)))
+            os._exit(bool(LIBC.unshare(CLONE_NEWUSER)))
     if os.waitpid(pid, 0)[1]:
-        raise Skip("users cannot make user namespaces here, as in a plain chroot")
+        pytest.skip("users cannot make user namespaces here, as in a plain chroot")
 
-
-def run(title, *tests):
-    """Runs the tests, each a function named after what it shows; the last line counts them."""
-    failed = skipped = 0
-    for test in tests:
-        try:
-            test()
-        except Skip as reason:
-            skipped += 1
-            print(f"SKIP {test.__name__}: {reason}")
-        except Exception as error:    # pylint: disable=broad-except
-            failed += 1
-            print(f"FAIL {test.__name__}: {error!r}")
-    passed = len(tests) - failed - skipped
-    print(f"{title}: {passed} passed, {failed} failed, {skipped} skipped")
-    sys.exit(failed > 0)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """The programs in C that attack: hostile-flood and hostile-uring."""
+import functools
 import os
 import subprocess
 import time
 
 import hostile
+from anybinder.process import program
 
 
-def _open(name):
-    """A program is executed by its descriptor: its path may be closed to the user."""
-    return os.open(os.path.join(os.path.dirname(hostile.PROGRAM), name), os.O_RDONLY)
-
-
-FLOOD, URING = _open("hostile-flood"), _open("hostile-uring")
+@functools.cache
+def opened(name):
+    """The descriptor by which a user executes a program: its path may be closed to the user."""
+    return os.open(program(name), os.O_RDONLY)
 
 
 def run(ready, path, executable, *args):
@@ -27,4 +27,4 @@ def run(ready, path, executable, *args):
 
 def flood_by(user, kind, count):
     """A load of that user: see flood.c."""
-    return lambda path: hostile.users((user, run, path, FLOOD, kind, str(count)))
+    return lambda path: hostile.users((user, run, path, opened("hostile-flood"), kind, str(count)))

@@ -13,14 +13,18 @@ import os
 import select
 import signal
 import struct
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
-# pylint: disable=wrong-import-position
-import binder_client
-from binder_client import BC_REPLY, BC_TRANSACTION, BR_DEAD_BINDER, BR_REPLY, BR_TRANSACTION, \
-    Client, TRANSACTION
+from anybinder import driver
+from anybinder.driver import (
+    BC_REPLY,
+    BC_TRANSACTION,
+    BR_DEAD_BINDER,
+    BR_REPLY,
+    BR_TRANSACTION,
+    TRANSACTION,
+    Client,
+)
 
 BC_DEAD_BINDER_DONE = 0x40086310
 TF_ACCEPT_FDS = 0x10
@@ -49,7 +53,7 @@ def answer(manager, argument, fd):
     if data == FILE_REQUEST:
         data = FILE_OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0, 0)
         offsets = bytes(8)
-    manager.write_read(binder_client.free_buffer(argument) + transaction(BC_REPLY, data, offsets),
+    manager.write_read(driver.free_buffer(argument) + transaction(BC_REPLY, data, offsets),
                        256)
 
 
@@ -75,13 +79,13 @@ def files(path):
         commands = transaction(BC_TRANSACTION, FILE_REQUEST, b"", TF_ACCEPT_FDS)
         while True:
             for code, argument in client.write_read(commands, 256):
-                if code in binder_client.BR_FAILURES:
-                    raise RuntimeError(binder_client.BR_FAILURES[code])
+                if code in driver.BR_FAILURES:
+                    raise RuntimeError(driver.BR_FAILURES[code])
                 if code == BR_REPLY:
                     fd = FILE_OBJECT.unpack(client.data_of(argument)[:FILE_OBJECT.size])[2]
                     assert os.fstat(fd).st_rdev == os.stat(os.devnull).st_rdev, "another file"
                     os.close(fd)
-                    client.write_read(binder_client.free_buffer(argument), 0)
+                    client.write_read(driver.free_buffer(argument), 0)
                     return
             commands = b""
 
@@ -97,7 +101,7 @@ def deaths(path):
         with contextlib.closing(Client(device)) as client:
             with contextlib.closing(Client(device)) as manager:
                 manager.become_manager()
-                client.write_read(binder_client.watch_handle(0), 0)
+                client.write_read(driver.watch_handle(0), 0)
             while BR_DEAD_BINDER not in [code for code, _ in client.write_read(b"", 256)]:
                 pass
             client.write_read(struct.pack("<IQ", BC_DEAD_BINDER_DONE, 1), 0)

@@ -7,10 +7,9 @@
 #   stages   what `anybinder bench stages` reports of the module
 #   beside   the module and the stock driver in one kernel, each loaded first; beside-stock the same
 #            with kernels whose package has a driver without binderfs
-#   accounting  memory is charged to the caller's control group
 #   reclaim  idle buffer pages are given back, and are there again when wanted
 MODULE_TESTS := tests/kernel/module
-VM_TESTS += module:life module:events module:stages module:reclaim module:accounting \
+VM_TESTS += module:life module:events module:stages module:reclaim \
 	$(addprefix module:,life-6.1 beside beside-stock)
 TURNS += module:life,module:life-6.1 module:beside,module:beside-stock
 
@@ -27,9 +26,6 @@ module.stages.run = $(MODULE_TESTS)/stages 6.12 6.1
 
 module.reclaim.needs := $(BIN)/anybinder-conformance $(BIN)/bench-ipc module-6.12
 module.reclaim.run = vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/reclaim
-
-module.accounting.needs := module-6.12
-module.accounting.run = vm/run --kernel 6.12 --driver module --timeout 600 -- $(MODULE_TESTS)/accounting
 
 module.beside.needs := $(BIN)/anybinder-conformance $(BIN)/anybinder module-6.12 module-newest
 module.beside.run = $(MODULE_TESTS)/beside 6.12:ref newest:ref

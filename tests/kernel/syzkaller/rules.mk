@@ -5,7 +5,6 @@
 # most (corpus) are played again without both, by syzkaller-replay:
 #
 #   module, module-6.1, module-newest  on the module
-#   daemon   on two daemons with AddressSanitizer
 #   covered  on the module that counts basic blocks; on request
 SYZKALLER_DIR := tests/kernel/syzkaller
 # A checkout of syzkaller
@@ -20,7 +19,6 @@ SYZKALLER_OPTIONS ?=
 LONG_TESTS += syzkaller:module syzkaller-replay:covered
 VM_TESTS += syzkaller-replay:module syzkaller-replay:module-6.1 syzkaller-replay:module-newest
 TURNS += syzkaller-replay:module,syzkaller-replay:module-newest,syzkaller-replay:module-6.1
-TESTS += syzkaller-replay:daemon
 
 $(addprefix $(BUILD)/syzkaller/,peer play): LDFLAGS += -static
 $(addprefix $(BUILD)/syzkaller/,peer play): $(BUILD)/syzkaller/%: $(OBJ)/$(SYZKALLER_DIR)/%.o
@@ -45,6 +43,3 @@ syzkaller-replay.module.needs := module-6.12
 syzkaller-replay.covered.run = $(SYZKALLER_DIR)/covered $(abspath $(BUILD))/syzkaller/covered && \
 	$(call syzkaller_replay,6.12,$(addprefix $(BUILD)/syzkaller/,kcov/anybinder_kcov.ko \
 	covered/anybinder.ko))
-syzkaller-replay.daemon.needs := $(BIN)/anybinderd-asan
-syzkaller-replay.daemon.run = timeout 300 $(PYTHON) $(DAEMON_TESTS)/replay_test.py \
-	$(BIN)/anybinderd-asan $(BUILD)/syzkaller $(SYZKALLER_DIR)/corpus

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A daemon that hands over, and both ends of calls that are under way meanwhile."""
+import ctypes
+import os
+import select
+import shutil
+import signal
+import struct
+
+from anybinder import driver
+from anybinder.daemon import Daemon
+from anybinder.driver import BR_TRANSACTION, Client, transaction
+from anybinder.process import until
+from served import anybinderd
+
+BR_TRANSACTION_COMPLETE, BR_NOOP = 0x7206, 0x720C
+FREEZE, SET_CONTEXT_MGR_EXT = 0x400C620E, 0x4018620D
+ACCEPTS_FDS = 0x100
+TF_ONE_WAY, TF_ACCEPT_FDS = 0x01, 0x10
+FD_OBJECT = struct.Struct("<IIQQ")    # struct binder_fd_object
+BINDER_TYPE_FD, BINDER_TYPE_BINDER, BINDER_TYPE_PTR = 0x66642A85, 0x73622A85, 0x70742A85
+BC_TRANSACTION_SG = 0x40486311
+DEADLINE_S = 30.0
+
+
+class Replaced(Daemon):
+    """A daemon that is told to hand over."""
+
+    def status(self):
+        with open(self.path("binder_logs/daemon"), encoding="utf-8") as file:
+            return dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
+
+    def server_pid(self):
+        return int(self.status()["server"])
+
+    def ask(self, how=signal.SIGHUP):
+        """The lines of binder_logs/daemon after a hand-over has ended, whatever the end."""
+        before = self.status()
+        os.kill(self.pid, how)
+        until(lambda: self.status()["attempts"] != before["attempts"], DEADLINE_S)
+        return self.status()
+
+    def hand_over(self):
+        before = self.status()
+        after = self.ask()
+        assert after["last"] == "done", after
+        assert after["server"] != before["server"], after
+        assert int(after["generation"]) > int(before["generation"]), after
+        until(lambda: not os.path.exists(f"/proc/{before['server']}"), DEADLINE_S)
+        return after
+
+    def files(self):
+        """Descriptors that the server has."""
+        return len(os.listdir(f"/proc/{self.server_pid()}/fd"))
+
+
+class Signals:
+    """Bytes between a test and its child processes."""
+
+    def __init__(self):
+        self.read, self.write = os.pipe()
+
+    def send(self, byte=b"x"):
+        os.write(self.write, byte)
+
+    def wait(self, byte=b"x"):
+        assert select.select([self.read], [], [], DEADLINE_S)[0], "the other process does not say"
+        got = os.read(self.read, 1)
+        assert got == byte, got
+
+    def close(self):
+        os.close(self.read)
+        os.close(self.write)
+
+
+def replies(client, commands=b"", room=512):
+    """Reads until something but no-operations and completions comes."""
+    while True:
+        for code, argument in client.write_read(commands, room):
+            if code not in (BR_NOOP, BR_TRANSACTION_COMPLETE):
+                return code, argument
+        commands = b""
+
+
+def send(client, payload, flags=0, offsets=()):
+    """Calls handle 0 without waiting for the reply."""
+    keep = ctypes.create_string_buffer(payload, len(payload) or 1)
+    keep_offsets = (ctypes.c_uint64 * len(offsets))(*offsets)
+    client.write_read(transaction(driver.BC_TRANSACTION, keep, len(payload), keep_offsets,
+                                  flags), 0)
+
+
+def answer(client, argument, payload, flags=0, offsets=()):
+    keep = ctypes.create_string_buffer(payload, len(payload) or 1)
+    keep_offsets = (ctypes.c_uint64 * len(offsets))(*offsets)
+    client.write_read(driver.free_buffer(argument) + transaction(
+        driver.BC_REPLY, keep, len(payload), keep_offsets, flags), 0)
+
+
+def become_manager(daemon, step):
+    manager = Client(daemon.path("binder"))
+    manager.become_manager()
+    step.send(b"m")
+    return manager
+
+
+def take_call(manager):
+    code, argument = replies(manager)
+    assert code == BR_TRANSACTION, hex(code)
+    return argument
+
+
+def wait_for(pid):
+    assert os.waitpid(pid, 0)[1] == 0, "the child failed"
+
+
+def check(condition):
+    assert condition
+
+
+BR_COUNTS = {0x80107207: 0x40106308, 0x80107208: 0x40106309}    # INCREFS, ACQUIRE: their DONE
+
+
+class Upgraded(Replaced):
+    """A daemon whose program is a copy, which can be replaced."""
+
+    def __init__(self, directory, *options):
+        super().__init__(directory, *options, program=os.path.join(directory, "anybinderd"))
+        shutil.copy(anybinderd(), self.program)
+
+    def install(self, text):
+        """Replaces the program by a script; by the real one again: an empty text."""
+        new = self.program + ".new"
+        if text:
+            with open(new, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(new, 0o755)
+        else:
+            shutil.copy(anybinderd(), new)
+        os.rename(new, self.program)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the tests of the daemon share: a service and calls to it, devices, and what has to fail."""
+import contextlib
+import ctypes
+import errno
+import os
+import signal
+import socket
+import time
+
+from anybinder import daemon as daemons
+from anybinder import driver
+from anybinder.driver import Client
+from anybinder.process import child, program, run_child, until
+
+
+def anybinderd():
+    """The path of the build of the daemon that is tested."""
+    return program(daemons.PROGRAM)
+
+
+def is_dead(mountpoint):
+    try:
+        os.listdir(mountpoint)
+    except OSError as error:
+        return error.errno in (errno.ENOTCONN, errno.ECONNABORTED)
+    return False
+
+
+@contextlib.contextmanager
+def server(path):
+    """A child process: context manager of the device, echoes each transaction."""
+    ready, notify = os.pipe()
+
+    def serve():
+        manager = Client(path)
+        # the one before may have been killed a moment ago
+        until(lambda: succeeds(manager.become_manager))
+        os.write(notify, b"x")
+        manager.serve()
+
+    with child(serve) as pid:
+        os.close(notify)
+        assert os.read(ready, 1) == b"x", "there is no context manager"
+        yield pid
+    os.close(ready)
+
+
+def assert_served(daemon, within_s=2.0):
+    """A new client receives a reply in time."""
+    def one_call():
+        assert Client(daemon.path("binder")).call(b"hello") == b"hello"
+
+    begin = time.monotonic()
+    run_child(one_call)
+    assert time.monotonic() - begin < within_s, "served too late"
+
+
+def expect_error(number, function, *args):
+    try:
+        function(*args)
+    except OSError as error:
+        assert error.errno == number, f"{error} instead of {errno.errorcode[number]}"
+        return
+    raise AssertionError(f"no {errno.errorcode[number]}")
+
+
+def succeeds(function, *args):
+    try:
+        function(*args)
+    except OSError:
+        return False
+    return True
+
+
+def add_device(control, name):
+    driver.ioctl(control, driver.CTL_ADD, ctypes.create_string_buffer(name, 264))
+
+
+def ended_open(daemon):
+    """An open in a message, where nobody is seen to hold it as its owner dies, and so it ends."""
+    one, other = socket.socketpair()
+
+    def send():
+        client = Client(daemon.path("binder"))
+        socket.send_fds(one, [b"x"], [client.fd])
+        time.sleep(60)
+
+    with child(send) as owner, one, other:
+        other.recv(1, socket.MSG_PEEK)
+        os.kill(owner, signal.SIGKILL)
+        until(lambda: not os.path.exists(daemon.path(f"binder_logs/proc/{owner}")))
+        return socket.recv_fds(other, 1, 1)[1][0]
+
+
+def assert_calls_work(path):
+    """A new context manager and a new client, in processes of their own."""
+    def one_call():
+        assert Client(path).call(b"hello") == b"hello"
+
+    with server(path):
+        run_child(one_call)

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The daemon from outside: start and exit, error messages, limits, hostile clients.
+
+Each test is a function named after what it shows; it gets its own empty directory.
+"""
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+from anybinder import driver
+from anybinder.daemon import Daemon, start
+from anybinder.driver import LIBC, Client
+from anybinder.process import child, in_own_mounts, is_mounted, is_running, run_child, until
+from served import (
+    add_device,
+    anybinderd,
+    assert_served,
+    ended_open,
+    expect_error,
+    is_dead,
+    server,
+    succeeds,
+)
+
+BUILDS = ("anybinderd", "anybinderd-asan")
+UNPRIVILEGED = 65534
+STATX_BTIME = 0x800
+
+
+# ---- start and end -----------------------------------------------------------------------------
+
+def test_start_returns_when_devices_can_be_used(directory):
+    with Daemon(directory) as daemon:
+        for name in ("binder", "hwbinder", "vndbinder"):
+            Client(daemon.path(name)).close()
+        assert not os.stat(daemon.path("binder")).st_mode & 0o077
+
+
+def test_start_takes_names_and_owner(directory):
+    with Daemon(directory, "--devices=one,two", "--mode=0620", "--uid=7", "--gid=8") as daemon:
+        assert sorted(os.listdir(daemon.mnt)) == ["binder-control", "binder_logs", "features",
+                                                  "one", "two"]
+        state = os.stat(daemon.path("one"))
+        assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
+
+
+def test_start_and_stop_notify_systemd(directory):
+    address = os.path.join(directory, "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        sock.bind(address)
+        sock.settimeout(5)
+        os.environ["NOTIFY_SOCKET"] = address
+        try:
+            with Daemon(directory) as daemon:
+                assert sock.recv(200).decode().split() == ["READY=1", f"MAINPID={daemon.pid}"]
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        assert sock.recv(200) == b"STOPPING=1"
+
+
+def test_end_leaves_nothing_behind(directory):
+    with Daemon(directory) as daemon:
+        assert is_mounted(daemon.mnt)
+    assert not is_mounted(daemon.mnt)
+    assert os.listdir(directory) == []
+
+
+def test_end_comes_with_umount(directory):
+    with Daemon(directory) as daemon:
+        subprocess.run(["umount", daemon.mnt], check=True)
+        until(lambda: not is_running(daemon.pid))
+
+
+def test_end_by_the_kernel_is_an_error(directory):
+    control = os.path.join(directory, "fusectl")
+    os.mkdir(control)
+    if subprocess.run(["mount", "-t", "fusectl", "none", control], check=False,
+                      capture_output=True).returncode:
+        pytest.skip("no fusectl")
+    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
+    with subprocess.Popen([anybinderd(), mnt, "--foreground", "--pid-file", served],
+                          stderr=subprocess.PIPE, text=True) as daemon:
+        until(lambda: os.path.exists(served))
+        connection = os.minor(os.stat(mnt).st_dev)
+        with open(os.path.join(control, str(connection), "abort"), "w", encoding="ascii") as file:
+            file.write("1")
+        _, text = daemon.communicate(timeout=5)
+        assert daemon.returncode == 1 and "has aborted the connection" in text, text
+    assert not is_mounted(mnt)
+    subprocess.run(["umount", control], check=True)
+
+
+def test_second_daemon_is_refused(directory):
+    with Daemon(directory) as daemon:
+        done = start(daemon.mnt)
+        assert done.returncode == 1 and "already mounted" in done.stderr
+        Client(daemon.path("binder")).close()
+
+
+def test_dead_mount_is_cleared(directory):
+    with Daemon(directory) as daemon:
+        daemon.crash()
+        until(lambda: is_dead(daemon.mnt))
+        with Daemon(directory) as again:
+            Client(again.path("binder")).close()
+            assert not is_mounted(daemon.mnt + "x")
+    assert not is_mounted(daemon.mnt)
+
+
+def test_killed_daemon_lets_waiting_clients_go(directory):
+    with Daemon(directory) as daemon:
+        ready, notify = os.pipe()
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            os.write(notify, b"x")
+            expect_error(errno.ECONNABORTED, client.write_read, b"", 256)
+
+        with child(wait) as pid:
+            os.read(ready, 1)
+            time.sleep(0.05)
+            daemon.crash()
+            assert os.waitpid(pid, 0)[1] == 0
+        subprocess.run(["umount", "-l", daemon.mnt], check=True)
+
+
+def test_errors_are_printed_at_start(directory):
+    file = os.path.join(directory, "file")
+    with open(file, "w", encoding="utf-8"):
+        pass
+    for options, status, word in (
+            ([file], 1, "not a directory"), ([directory, "--bogus"], 2, "--help"),
+            ([], 2, "no mount"),
+            ([directory, "--mode=9"], 2, "--mode: expected an octal number"),
+            ([directory, "--devices=a/b"], 1, "a/b"),
+            ([directory, "--devices=a,a"], 1, "exists"), ([directory, "b"], 2, "more than one")):
+        done = subprocess.run([anybinderd(), *options], capture_output=True, text=True, timeout=20,
+                              check=False)
+        assert (done.returncode, word in done.stderr) == (status, True), (options, done)
+    assert not is_mounted(directory)
+
+
+def test_selinux_without_a_policy_is_an_error(directory):
+    if os.path.exists("/sys/fs/selinux/access"):
+        pytest.skip("there is a policy")
+    mnt = os.path.join(directory, "mnt")
+    done = start(mnt, "--selinux")
+    assert done.returncode == 1 and "no policy can be asked" in done.stderr, done.stderr
+    assert not os.path.exists(mnt)
+
+
+def test_missing_fuse_is_explained(directory):
+    mnt = os.path.join(directory, "mnt")
+    words = in_own_mounts("sh", "-c", f"mount -t tmpfs t /dev && {anybinderd()} {mnt}")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "/dev/fuse is missing" in done.stderr, done.stderr
+    assert not os.path.exists(mnt)
+
+
+def test_requests_that_the_daemon_does_not_know_are_refused(directory):
+    """Of statx(2) and copy_file_range(2), which newer kernels send; the sanitizers see the rest."""
+    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
+    with subprocess.Popen([anybinderd(), mnt, "--foreground", "--pid-file", served],
+                          stderr=subprocess.PIPE, text=True) as daemon:
+        try:
+            until(lambda: os.path.exists(served))
+            found = ctypes.create_string_buffer(256)
+            assert not LIBC.statx(-100, os.path.join(mnt, "binder").encode(), 0,
+                                                STATX_BTIME, found)
+            source, target = (os.open(os.path.join(mnt, name), os.O_RDWR)
+                              for name in ("binder", "hwbinder"))
+            # EXDEV, EOPNOTSUPP, EBADF...: it depends on the kernel, which may copy by reads
+            with contextlib.suppress(OSError):
+                os.copy_file_range(source, target, 4096)
+            os.close(source)
+            os.close(target)
+            Client(os.path.join(mnt, "binder")).close()
+        finally:
+            daemon.terminate()
+        _, text = daemon.communicate(timeout=20)
+    assert daemon.returncode == 0 and "runtime error" not in text, text
+
+
+# ---- limits ------------------------------------------------------------------------------------
+
+def test_opens_are_limited(directory):
+    with Daemon(directory, "--max-procs=5") as daemon:
+        clients = [Client(daemon.path("binder")) for _ in range(5)]
+        expect_error(errno.EMFILE, Client, daemon.path("binder"))
+        clients.pop().close()
+        until(lambda: succeeds(Client, daemon.path("binder")))
+
+
+def test_opens_of_one_user_are_limited(directory):
+    os.chmod(directory, 0o755)
+    with Daemon(directory, "--max-procs-per-uid=3", "--mode=0666") as daemon:
+        path = daemon.path("binder")
+
+        def too_many():
+            clients = [Client(path) for _ in range(3)]
+            expect_error(errno.EMFILE, Client, path)
+            clients[0].call = None
+
+        run_child(too_many, uid=UNPRIVILEGED)
+        clients = [Client(path) for _ in range(4)]    # root has no limit
+        assert len(clients) == 4
+
+
+def test_devices_are_limited(directory):
+    with Daemon(directory, "--devices=a", "--max-devices=2") as daemon:
+        fd = os.open(daemon.path("binder-control"), os.O_RDWR)
+        add_device(fd, b"b")
+        expect_error(errno.ENOSPC, add_device, fd, b"c")
+        os.unlink(daemon.path("b"))
+        until(lambda: succeeds(add_device, fd, b"c"))    # once the kernel has dropped b
+        os.close(fd)
+
+
+def test_open_reports_are_limited(directory):
+    os.chmod(directory, 0o755)
+    with Daemon(directory) as daemon:
+        def too_many():
+            held = [open(daemon.path("binder_logs/state"), "rb") for _ in range(64)]
+            expect_error(errno.ENFILE, open, daemon.path("binder_logs/state"), "rb")
+            assert len(held) == 64
+
+        run_child(too_many, uid=UNPRIVILEGED)
+        with open(daemon.path("binder_logs/state"), encoding="utf-8") as file:
+            assert file.read().startswith("binder state:")
+
+
+def test_reports_show_priorities_as_android_does(directory):
+    line = r"^  node \d+: u\w+ c\w+{} hs \d+ hw \d+ ls \d+ lw \d+ is \d+ iw \d+ tr \d+"
+    for options, words in (((), ""), (("--android-reports",), r" pri 0:\d+")):
+        with Daemon(directory, *options) as daemon:
+            Client(daemon.path("binder")).become_manager()
+            for name in ("state", f"proc/{os.getpid()}"):
+                with open(daemon.path(f"binder_logs/{name}"), encoding="utf-8") as file:
+                    text = file.read()
+                assert len(re.findall(line.format(words), text, re.M)) == 1, text
+
+
+def test_ended_threads_do_not_pile_up(directory):
+    with Daemon(directory) as daemon:
+        client = Client(daemon.path("binder"))
+
+        def come_and_go():
+            client.write_read(b"", 64)
+            # as libbinder does: FUSE fails to copy the null pointer, the daemon gets no request
+            expect_error(errno.EFAULT, driver.ioctl, client.fd, driver.THREAD_EXIT,
+                         None)
+
+        for _ in range(500):
+            thread = threading.Thread(target=come_and_go)
+            thread.start()
+            thread.join()
+        with open(daemon.path(f"binder_logs/proc/{os.getpid()}"), encoding="utf-8") as file:
+            assert file.read().count("  thread ") < 100
+
+
+def test_idle_clients_cost_no_threads(directory):
+    with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
+        before = daemon.threads()
+        ready, notify = os.pipe()
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            os.write(notify, b"x")
+            client.write_read(b"", 256)
+
+        for _ in range(30):
+            stack.enter_context(child(wait))
+            os.read(ready, 1)
+        time.sleep(0.05)
+        assert daemon.threads() == before
+
+
+# ---- hostile clients ---------------------------------------------------------------------------
+
+def test_an_ended_open_can_be_used_and_closed(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        fd = ended_open(daemon)
+        for _ in range(3):
+            expect_error(errno.EBADF, driver.ioctl, fd, driver.THREAD_EXIT,
+                         ctypes.create_string_buffer(4))
+            os.close(os.dup(fd))
+        os.close(fd)
+        assert_served(daemon)
+
+
+def test_storm_of_signals_and_deaths_leaves_nothing(directory):
+    with Daemon(directory) as daemon, server(daemon.path("binder")):
+        def call_for_ever():
+            signal.signal(signal.SIGALRM, lambda *_: None)
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+            client = Client(daemon.path("binder"))
+            while True:
+                with contextlib.suppress(InterruptedError):
+                    client.call(b"x" * 100)
+
+        for _ in range(30):
+            with contextlib.ExitStack() as stack:
+                for _ in range(3):
+                    stack.enter_context(child(call_for_ever))
+                time.sleep(0.03)
+        assert_served(daemon)
+        until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) == 1)
+
+
+

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Clients that delay the daemon's threads, or are many, do not prevent a hand-over.
+
+It has a limit of time for each step (docs/SECURITY.md), after which it fails: so a hand-over that
+succeeds has kept them. An argument is the number of processes.
+"""
+import contextlib
+import ctypes
+import gc
+import os
+import select
+import signal
+import struct
+import time
+
+import pytest
+from anybinder import driver
+from anybinder.driver import BR_TRANSACTION, LIBC, MAP_SIZE, Client
+from anybinder.process import child, until
+from attack import READ, HangingFiles
+from replaced import (
+    ACCEPTS_FDS,
+    BINDER_TYPE_BINDER,
+    BINDER_TYPE_FD,
+    DEADLINE_S,
+    FD_OBJECT,
+    SET_CONTEXT_MGR_EXT,
+    TF_ACCEPT_FDS,
+    TF_ONE_WAY,
+    Replaced,
+    Signals,
+    replies,
+    send,
+)
+from served import assert_served, server
+from test_bound import bound
+
+TF_CLEAR_BUF = 0x20
+PROT_READ_WRITE, MAP_PRIVATE_FIXED = 3, 0x12
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
+
+
+def end_an_open_over(file, path, step):
+    """Ends a bound open with a buffer that is to be cleared; where it was mapped, there is now a
+    file whose pages never come."""
+    manager = Client(path)
+    manager.become_manager()
+    step.send(b"m")
+    code, _ = replies(manager)
+    assert code == BR_TRANSACTION, hex(code)
+    manager.map.close()
+    at = LIBC.mmap(manager.base, MAP_SIZE, PROT_READ_WRITE, MAP_PRIVATE_FIXED,
+                   os.open(file, os.O_RDWR), 0)
+    assert at == manager.base
+    os.close(manager.fd)
+    step.send(b"c")
+    time.sleep(4 * DEADLINE_S)
+
+
+def test_an_open_whose_end_a_client_delays_is_handed_over(directory):
+    files = HangingFiles(os.path.join(directory, "hanging"), (READ,))
+    try:
+        with Replaced(directory) as daemon, bound(daemon, directory) as path:
+            step = Signals()
+            with child(end_an_open_over, files.file, path, step):
+                step.wait(b"m")
+                send(Client(daemon.path("binder")), b"x" * 5000, TF_CLEAR_BUF | TF_ONE_WAY)
+                step.wait(b"c")
+                until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) <= 1, DEADLINE_S)
+                daemon.hand_over()
+                assert not files.hung(), "the daemon has written where the open was mapped"
+                with server(daemon.path("binder")):
+                    assert_served(daemon, DEADLINE_S)
+            files.end()
+    finally:
+        files.end()
+
+
+def receive_files(path, step):
+    manager = Client(path)
+    driver.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
+        struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
+    manager.write_read(struct.pack("<I", driver.BC_ENTER_LOOPER), 0)
+    step.send(b"m")
+    while True:
+        with contextlib.suppress(OSError):
+            manager.write_read(b"", 256)
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+
+
+def trace(pid):
+    for request in PTRACE_SEIZE, PTRACE_INTERRUPT:
+        if LIBC.ptrace(request, pid, None, None):
+            pytest.skip("no ptrace")
+
+
+def test_receivers_of_files_that_do_not_run_keep_no_daemon(directory):
+    """They are stopped, or traced; files are on their way to them."""
+    for halt in stop, trace:
+        with Replaced(directory) as daemon:
+            step = Signals()
+            with child(receive_files, daemon.path("binder"), step) as pid:
+                step.wait(b"m")
+                client = Client(daemon.path("binder"))
+                halt(pid)
+                with open(__file__, "rb") as file:
+                    for _ in range(5):
+                        with contextlib.suppress(RuntimeError):    # it gets none
+                            send(client, FD_OBJECT.pack(BINDER_TYPE_FD, 0, file.fileno(), 0),
+                                 TF_ONE_WAY | TF_ACCEPT_FDS, (0,))
+                        daemon.hand_over()
+            with server(daemon.path("binder")):
+                assert_served(daemon, DEADLINE_S)
+
+
+def open_and_wait(path, count, ready, ended):
+    """The parent of @count processes that wait in a call; it tells if one ends."""
+    gc.freeze()
+    for _ in range(count):
+        if not os.fork():
+            with contextlib.suppress(OSError):
+                client = Client.__new__(Client)
+                client.fd = os.open(path, os.O_RDWR)
+                client.write_read(b"", 64)
+                os.write(ready, b"x")
+                client.write_read(b"", 256)
+            os._exit(0)
+    os.wait()
+    os.write(ended, b"x")
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(2000, marks=[
+    pytest.mark.long, pytest.mark.timeout(3600)])])
+def test_many_processes_are_handed_over(directory, count):
+    with Replaced(directory, "--max-procs=4000", "--max-procs-per-uid=4000") as daemon, \
+            contextlib.ExitStack() as stack:
+        ready, ended = Signals(), Signals()
+        group = stack.enter_context(child(lambda: (
+            os.setpgid(0, 0),
+            open_and_wait(daemon.path("binder"), count, ready.write, ended.write))))
+        stack.callback(lambda: os.killpg(group, signal.SIGKILL))
+        for _ in range(count):
+            ready.wait()
+        for _ in range(3):
+            daemon.hand_over()
+        assert not select.select([ended.read], [], [], 0)[0], "a process has got an error"
+        with server(daemon.path("binder")):
+            assert_served(daemon, DEADLINE_S)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Workers that wait in memory of clients which never comes (userfaultfd)."""
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import threading
+import time
+
+import pytest
+from anybinder import driver
+from anybinder.daemon import Daemon
+from anybinder.driver import Client
+from anybinder.process import child, until
+from served import assert_served, server
+
+BUILDS = ("anybinderd-asan",)
+
+
+def trap_or_skip():
+    try:
+        return driver.Trap()
+    except OSError as error:
+        pytest.skip(f"userfaultfd: {error}")
+
+
+def read_from_traps(path, count, notify):
+    """@count threads pass commands in memory whose page faults are never resolved."""
+    client = Client(path)
+    traps = [driver.Trap() for _ in range(count)]
+
+    def fall(trap):
+        arg = ctypes.create_string_buffer(48)
+        arg[0:8] = (64).to_bytes(8, "little")
+        arg[16:24] = trap.address.to_bytes(8, "little")
+        with contextlib.suppress(OSError):
+            driver.ioctl(client.fd, driver.WRITE_READ, arg)
+
+    for trap in traps:
+        threading.Thread(target=fall, args=(trap,), daemon=True).start()
+    os.write(notify, b"x")
+    time.sleep(30)
+
+
+def test_memory_that_never_comes_stalls_no_other_client(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
+        ready, notify = os.pipe()
+        before = daemon.threads()
+        with child(read_from_traps, daemon.path("binder"), 20, notify) as pid:
+            os.read(ready, 1)
+            for _ in range(5):
+                assert_served(daemon)
+            assert daemon.threads() < before + 15, "spare threads without bound"
+            os.kill(pid, signal.SIGKILL)
+            assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+        until(lambda: daemon.threads() == before)
+        assert_served(daemon)
+
+
+def test_reply_into_memory_that_never_comes_stalls_no_other_client(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=1") as daemon, server(daemon.path("binder")):
+        ready, notify = os.pipe()
+
+        def call_with_trap():
+            client = Client(daemon.path("binder"))
+            keep = ctypes.create_string_buffer(b"data")
+            trap = driver.Trap()
+            os.write(notify, b"x")
+            client.write_read(driver.transaction(driver.BC_TRANSACTION, keep, 4), 256,
+                              read_at=trap.address)
+
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                stack.enter_context(child(call_with_trap))
+                os.read(ready, 1)
+            for _ in range(5):
+                assert_served(daemon)
+        assert_served(daemon)
+
+
+def reply_from_trap(path, notify):
+    """A context manager that replies with data in memory which takes half a second."""
+    manager = Client(path)
+    manager.become_manager()
+    trap = driver.Trap()
+    os.write(notify, b"m")
+    while driver.BR_TRANSACTION not in (
+            code for code, _ in manager.write_read(b"", 256)):
+        pass
+    threading.Timer(0.5, os.close, (trap.fd,)).start()
+    manager.write_read(driver.transaction(
+        driver.BC_REPLY, ctypes.c_char.from_address(trap.address), 4), 256)
+    os.write(notify, b"r")
+    time.sleep(30)
+
+
+def test_a_worker_that_gets_stuck_twice_leaves_its_work_to_others(directory):
+    """In the data of a reply, and then in the buffer of the caller that the reply wakes."""
+    trap_or_skip()
+    with Daemon(directory, "--threads=1") as daemon:
+        ready, notify = os.pipe()
+
+        def call_into_trap():
+            client = Client(daemon.path("binder"))
+            keep = ctypes.create_string_buffer(b"data")
+            trap = driver.Trap()
+            client.write_read(driver.transaction(driver.BC_TRANSACTION, keep, 4), 256,
+                              read_at=trap.address)
+
+        with child(reply_from_trap, daemon.path("binder"), notify):
+            os.read(ready, 1)
+            with child(call_into_trap):
+                until(lambda: select.select([ready], [], [], 0)[0])
+                assert os.read(ready, 1) == b"r"
+
+
+def wait_with_traps(path, count, notify):
+    """@count threads wait with a read buffer in such memory; then all are woken."""
+    client = Client(path)
+    traps = [driver.Trap() for _ in range(count)]
+
+    about_to_wait = threading.Barrier(count + 1)
+
+    def wait(trap):
+        client.write_read(b"", 64)
+        about_to_wait.wait()
+        with contextlib.suppress(OSError):
+            client.write_read(b"", 256, read_at=trap.address)
+
+    for trap in traps:
+        threading.Thread(target=wait, args=(trap,), daemon=True).start()
+    about_to_wait.wait()
+    os.write(notify, b"w")
+    while True:
+        time.sleep(0.1)
+        os.close(os.dup(client.fd))    # closing any descriptor of it wakes all its threads
+
+
+def test_waking_into_memory_that_never_comes_stalls_no_other_client(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
+        ready, notify = os.pipe()
+        before = daemon.threads()
+        with child(wait_with_traps, daemon.path("binder"), 40, notify) as pid:
+            os.read(ready, 1)
+            until(lambda: daemon.threads() > before)
+            for _ in range(5):
+                assert_served(daemon)
+            assert daemon.threads() < before + 15, f"{before} threads became {daemon.threads()}"
+            os.kill(pid, signal.SIGKILL)
+            assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+        until(lambda: daemon.threads() == before)
+
+
+def manage_with_trap(path, notify, release):
+    """A context manager that passes commands in memory which another process resolves."""
+    trap = driver.Trap()
+    if not os.fork():
+        os.read(release, 1)    # the trap stays closed until then, also after the manager's death
+        os._exit(0)
+    client = Client(path)
+    client.become_manager()
+    os.write(notify, b"x")
+    arg = ctypes.create_string_buffer(48)
+    arg[0:8] = (64).to_bytes(8, "little")
+    arg[16:24] = trap.address.to_bytes(8, "little")
+    driver.ioctl(client.fd, driver.WRITE_READ, arg)
+
+
+def test_death_of_a_client_that_blocks_a_worker_is_notified(directory):
+    trap_or_skip()
+    with Daemon(directory, "--threads=2") as daemon:
+        before = daemon.threads()
+        ready, notify = os.pipe()
+        release, resolve = os.pipe()
+        codes = []
+
+        def wait():
+            client = Client(daemon.path("binder"))
+            client.write_read(driver.watch_handle(0), 0)
+            os.write(notify, b"x")
+            codes.extend(code for code, _ in client.write_read(b"", 256))
+
+        observer = threading.Thread(target=wait, daemon=True)
+        with child(manage_with_trap, daemon.path("binder"), notify, release) as pid:
+            os.read(ready, 1)
+            until(lambda: daemon.threads() > before)
+            observer.start()
+            os.read(ready, 1)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        until(lambda: not os.path.exists(daemon.path(f"binder_logs/proc/{pid}")))
+        assert not codes, "its last call still runs"
+        os.write(resolve, b"x")
+        until(lambda: driver.BR_DEAD_BINDER in codes, seconds=2)
