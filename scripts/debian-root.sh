@@ -29,9 +29,9 @@ make_base() { # SUITE DIR
 	[ -e "$script" ] || script=${script%/*}/sid
 	# It mounts /proc there: in a namespace of its own, so that nothing stays mounted.
 	"$top/tests/own-mounts" debootstrap --variant=minbase "$1" "$new" \
-		"$("$top/vm/suite" "$1" mirror)" "$script" >"$new.log" 2>&1 ||
+		"$("$top/vm/suite.sh" "$1" mirror)" "$script" >"$new.log" 2>&1 ||
 		{ tail "$new.log" >&2; return 1; }
-	"$top/vm/suite" "$1" sources >"$new/etc/apt/sources.list"
+	"$top/vm/suite.sh" "$1" sources >"$new/etc/apt/sources.list"
 	# A root user's apt may not change its user inside a user namespace.
 	echo 'APT::Sandbox::User "root";' >"$new/etc/apt/apt.conf.d/99sandbox"
 	rm -f "$new"/var/cache/apt/archives/*.deb

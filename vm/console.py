@@ -35,7 +35,7 @@ FAULT = re.compile(
 
 # Messages about faults and mistakes of user programs do not fail the run. The mount option is
 # MS_MANDLOCK, which mount(2) accepts and ignores. KCSAN also reports races of the kernel itself, so
-# vm/debug/inside judges its reports.
+# vm/debug/inside.sh judges its reports.
 USER_FAULT = re.compile(
     rb"traps: |segfault at|Killed process|WARNING: The mand mount option|BUG: KCSAN: "
 )

@@ -9,8 +9,8 @@ ARM64_CC := aarch64-linux-gnu-gcc
 ## vm-fetch: the kernels, the reference driver and the init of vm/run, once
 vm-fetch: build/vm/init
 	vm/fetch --headers $(VM_KERNELS)
-	vm/ref 6.12
-	vm/ref newest
+	vm/ref.sh 6.12
+	vm/ref.sh newest
 
 build/vm/init: vm/init.c
 	@mkdir -p $(@D)

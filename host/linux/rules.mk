@@ -15,7 +15,7 @@ MODULE_BUILD = $(MAKE) --no-print-directory -C $(abspath $(KDIR)) M=$(abspath $(
 	CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(V),V=$(V)) modules
 else
 MODULE_NAME := $(KVER)
-MODULE_BUILD = vm/kbuild $(KVER) $(abspath $(MODULE_DIR)) W=1 $(if $(V),V=$(V))
+MODULE_BUILD = vm/kbuild.sh $(KVER) $(abspath $(MODULE_DIR)) W=1 $(if $(V),V=$(V))
 endif
 MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)$(if $(LOCKING),-locking)
 

@@ -67,7 +67,7 @@ def test_sparse():
     directory = os.path.join(BUILD, "module", "sparse")
     shutil.rmtree(directory, ignore_errors=True)
     subprocess.run(["host/linux/link-sources.sh", directory], cwd=TOP, check=True)
-    done = subprocess.run(["vm/kbuild", "6.12", directory, "C=2", "W=1"], cwd=TOP, text=True,
+    done = subprocess.run(["vm/kbuild.sh", "6.12", directory, "C=2", "W=1"], cwd=TOP, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     found = re.findall(rf"^.*{re.escape(directory)}.*(?:warning|error):.*", done.stdout, re.M)
     assert not done.returncode and not found, "\n".join(found) or done.stdout[-3000:]

@@ -29,11 +29,11 @@ vm-debug: $(VM_DEBUG_BUILT)
 # The checkers and the kernel, from the name of the target: kasan/6.12
 vm_debug_kernel = $(subst -,/,$*)
 $(VM_DEBUG_BUILT): vm-debug-%: $(VM_DEBUG_PROGRAMS)
-	vm/debug/kernel $(vm_debug_kernel)
+	vm/debug/kernel.sh $(vm_debug_kernel)
 	$(Q)$(MAKE) --no-print-directory module KVER=$(vm_debug_kernel)
 	$(Q)$(MAKE) --no-print-directory module KVER=$(vm_debug_kernel) LOCKING=y
 	$(VM_DEBUG_RUN) --kernel $(vm_debug_kernel) --log build/vm/$(vm_debug_kernel)/console -- \
-		vm/debug/inside build/module/$(vm_debug_kernel)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
+		vm/debug/inside.sh build/module/$(vm_debug_kernel)/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
 
 # vm-debug-stock: the module on Debian's kernels with their slab checks enabled
 vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
@@ -41,4 +41,4 @@ vm-debug-stock: $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 $(VM_DEBUG_KERNELS:%=vm-debug-stock-%): vm-debug-stock-%: $(VM_DEBUG_PROGRAMS)
 	$(Q)$(MAKE) --no-print-directory module-$* module-locking-$*
 	$(VM_DEBUG_RUN) --kernel $* --append "slub_debug=FZPU page_poison=1" -- \
-		vm/debug/inside build/module/$*/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)
+		vm/debug/inside.sh build/module/$*/anybinder.ko $(BIN) $(VM_DEBUG_OPTIONS)

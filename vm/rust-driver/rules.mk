@@ -15,9 +15,9 @@ vm-rust:
 # Each stage says what it does and keeps its results; an interrupted run continues.
 vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder \
 		$(BIN)/bench-ipc build/vm/init
-	vm/rust-driver/build
-	vm/ref newest
+	vm/rust-driver/build.sh
+	vm/ref.sh newest
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
 	tests/kernel/module/beside newest:rust
-	vm/rust-driver/compare $(VM_RUST_SEEDS); found=$$?; \
+	vm/rust-driver/compare.py $(VM_RUST_SEEDS); found=$$?; \
 		bench/vm/rust $(VM_RUST_BENCH) && bench/vm/rust --write && exit $$found

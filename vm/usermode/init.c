@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The init of a user-mode Linux (vm/usermode/build): mounts a binderfs on /mnt/binderfs, runs the
+ * The init of a user-mode Linux (vm/usermode/): mounts a binderfs on /mnt/binderfs, runs the
  * shell script that the kernel argument JOB= names, and ends the machine. All other files are the
  * host's. The binderfs is the stock driver's; with the kernel argument MODULE=FILE, that of this
  * project's module, which is loaded from the file.

@@ -37,9 +37,9 @@ differential.fuse-replaced-long.run = $(DIFFERENTIAL_DIR)/run --pair fuse-replac
 	$(DIFFERENTIAL_OPTIONS)
 differential.drivers.needs := module-newest
 differential.drivers.run = $(DIFFERENTIAL_DIR)/run --seeds 100 $(DIFFERENTIAL_OPTIONS)
-differential.many.run = vm/usermode/build 6.12 && $(DIFFERENTIAL_DIR)/run --pair usermode612-fuse \
+differential.many.run = vm/usermode/build.sh 6.12 && $(DIFFERENTIAL_DIR)/run --pair usermode612-fuse \
 	--seeds 1000 $(DIFFERENTIAL_OPTIONS)
-differential.many-module.run = vm/usermode/build 6.12 && \
+differential.many-module.run = vm/usermode/build.sh 6.12 && \
 	$(MAKE) --no-print-directory module KVER=usermode/6.12 && \
 	$(DIFFERENTIAL_DIR)/run --pair usermode612-usermodule612 --seeds 1000 \
 	$(DIFFERENTIAL_OPTIONS)

@@ -94,13 +94,13 @@ def play_in_vm(kernel, driver, jobs, out, program=PROGRAM):
 
 
 def play_in_usermode(kernel, module, jobs, out):
-    """The stock driver, or the module, in a user-mode Linux (vm/usermode/build), with the files of
+    """The stock driver, or the module, in a user-mode Linux (vm/usermode/), with the files of
     this machine."""
     usermode = TOP + "/build/vm/usermode"
     linux = f"{usermode}/{kernel}/linux"
     ko = f"{TOP}/build/module/usermode/{kernel}/anybinder.ko"
     if not os.path.exists(linux):
-        raise SystemExit(f"differential: no {linux}: run vm/usermode/build {kernel}")
+        raise SystemExit(f"differential: no {linux}: run vm/usermode/build.sh {kernel}")
     if module and not os.path.exists(ko):
         raise SystemExit(f"differential: no {ko}: run make module KVER=usermode/{kernel}")
     commands = [" ".join([PROGRAM, "--device-dir /mnt/binderfs --out", out] + job) for job in jobs]

@@ -33,7 +33,7 @@ def fetch_model(model):
     subprocess.run([os.path.join(TOP, "vm/fetch"), KERNEL], check=True)
     with tempfile.TemporaryDirectory() as directory:
         source = os.path.join(directory, "linux")
-        subprocess.run([os.path.join(TOP, "vm/source"), KERNEL, source,
+        subprocess.run([os.path.join(TOP, "vm/source.sh"), KERNEL, source,
                         "*/tools/memory-model/linux-kernel.*", "*/tools/memory-model/lock.cat"],
                        check=True)
         shutil.copytree(os.path.join(source, "tools/memory-model"), model)

@@ -28,8 +28,8 @@ vm-test-arm64:
 	@$(PYTEST) -n 1 --long -k arm64
 
 vm-fetch-arm64: build/vm/init-arm64
-	vm/foreign arm64
-	vm/rust arm64
+	vm/foreign.sh arm64
+	vm/rust.sh arm64
 	vm/fetch --headers $(ARM64_KERNEL) 6.1-arm64
 
 arm64-programs:

@@ -9,7 +9,7 @@ VM_TESTS += source:complaints-vm
 # vm-test-kernels: the module on every kernel of vm/kernels.tsv, not only those of vm-test
 vm-test-kernels: $(BIN)/anybinder-conformance $(BIN)/anybinder-heap-test build/vm/init
 	vm/fetch --headers newest
-	vm/ref newest
+	vm/ref.sh newest
 	tests/kernel/vm/kernels $(KERNELS)
 
 source.complaints.run = tests/kernel/vm/complaints

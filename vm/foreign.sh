@@ -3,7 +3,7 @@
 # The root directory of a guest of another architecture: Debian packages with what they depend on,
 # unpacked and not configured, since their programs do not run here.
 #
-#   vm/foreign ARCH     build/vm/roots/bookworm-ARCH
+#   vm/foreign.sh ARCH     build/vm/roots/bookworm-ARCH
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,16 +28,16 @@ configure() { # ROOT
 
 create() {
 	local new=$root.new dir deb
-	echo "vm/foreign: unpacking a root for $arch in build/vm/roots"
+	echo "vm/foreign.sh: unpacking a root for $arch in build/vm/roots"
 	rm -rf "$new"
 	mkdir -p "$new"/{debs/partial,usr/bin,usr/sbin,usr/lib}
 	for dir in bin sbin lib; do
 		ln -s "usr/$dir" "$new/$dir"
 	done
 	: > "$new/debs/status" # nothing is installed: all dependencies are fetched
-	"$here/suite" "$suite:$arch" update
+	"$here/suite.sh" "$suite:$arch" update
 	# shellcheck disable=SC2086 # several names
-	"$here/suite" "$suite:$arch" get -o "Dir::State::status=$new/debs/status" \
+	"$here/suite.sh" "$suite:$arch" get -o "Dir::State::status=$new/debs/status" \
 		-o "Dir::Cache::archives=$new/debs" install --download-only --yes \
 		--no-install-recommends base-passwd $packages
 	for deb in "$new"/debs/*.deb; do

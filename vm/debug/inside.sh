@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The run on a debug kernel, inside the guest: `vm/debug/inside MODULE.ko PROGRAMS [OPTION...]`,
+# The run on a debug kernel, inside the guest: `vm/debug/inside.sh MODULE.ko PROGRAMS [OPTION...]`,
 # with options of anybinder-conformance. vm/run has loaded the module and mounted its binderfs. It
 # also finds faults logged by the kernel on the console, and then fails the run.
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Unpack Debian's source of a kernel that vm/fetch has fetched.
 #
-#   vm/source KERNEL DIR [ARGUMENT]...
+#   vm/source.sh KERNEL DIR [ARGUMENT]...
 #
 # KERNEL is a name in vm/kernels.tsv. DIR must not exist. The arguments are tar's: patterns of files
 # to unpack, --exclude. None of the kernel's code is in this tree.
@@ -17,10 +17,10 @@ suite=$(cat "$kernel/suite")
 suite=${suite%:*}
 # 7.3.4+deb13-amd64: linux-source-7.3
 package=linux-source-$(sed -E 's/^([0-9]+\.[0-9]+).*/\1/' "$kernel/release")
-echo "vm/source: unpacking $package"
+echo "vm/source.sh: unpacking $package"
 mkdir "$dir" "$dir.package"
 trap 'rm -rf "$dir.package"' EXIT
-"$here/suite" "$suite" update
-(cd "$dir.package" && "$here/suite" "$suite" get download "$package")
+"$here/suite.sh" "$suite" update
+(cd "$dir.package" && "$here/suite.sh" "$suite" get download "$package")
 dpkg-deb --fsys-tarfile "$dir.package"/*.deb | tar -xO "./usr/src/$package.tar.xz" | nice xz -dc |
 	tar -x -C "$dir" --strip-components=1 --wildcards "$@"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build modules for a kernel of vm/kernels.tsv with its headers, and the compiler that they need.
 #
-#   vm/kbuild KERNEL DIR [ARGS]        make ARGS modules, of the module sources in DIR
+#   vm/kbuild.sh KERNEL DIR [ARGS]        make ARGS modules, of the module sources in DIR
 #
 # KERNEL usermode/NAME is a user-mode Linux of vm/usermode/build.
 set -euo pipefail
@@ -30,5 +30,5 @@ if [ "$where" != suite ]; then
 fi
 suite=$(sed 's/-backports$//' "$vm/$kernel/suite")
 compiler=$(sed -nE 's/^CC = .*(gcc-[0-9]+)$/\1/p' "$headers/.kernelvariables")
-"$here/root" "$suite" create "$compiler"
-exec "$here/root" "$suite" run "${command[@]}"
+"$here/root.sh" "$suite" create "$compiler"
+exec "$here/root.sh" "$suite" run "${command[@]}"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # Read the package index of a Debian suite, whatever this machine runs: nothing is installed here.
 #
-#   vm/suite SUITE update           fetch the index, unless it is less than a day old
-#   vm/suite SUITE get ARGS...      apt-get ARGS (download ...)
-#   vm/suite SUITE cache ARGS...    apt-cache ARGS
-#   vm/suite SUITE root DIR         a minimal Debian in DIR, by debootstrap
-#   vm/suite SUITE sources          its lines for sources.list
-#   vm/suite SUITE mirror           the address that ends in /debian
+#   vm/suite.sh SUITE update           fetch the index, unless it is less than a day old
+#   vm/suite.sh SUITE get ARGS...      apt-get ARGS (download ...)
+#   vm/suite.sh SUITE cache ARGS...    apt-cache ARGS
+#   vm/suite.sh SUITE root DIR         a minimal Debian in DIR, by debootstrap
+#   vm/suite.sh SUITE sources          its lines for sources.list
+#   vm/suite.sh SUITE mirror           the address that ends in /debian
 #
 # SUITE is a code name, CODENAME-backports, or sid; with :ARCH behind it, of another architecture
 # than amd64 (update, get and cache only). Packages come from the Debian mirror that apt
@@ -26,7 +26,7 @@ dir=$(dirname "$here")/build/vm/apt/$suite
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 max_age_minutes=1440
 
-die() { echo "vm/suite: $*" >&2; exit 1; }
+die() { echo "vm/suite.sh: $*" >&2; exit 1; }
 
 # The address of apt's first source whose path ends in /$1.
 configured() {

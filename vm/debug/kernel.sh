@@ -3,7 +3,7 @@
 # Build a debug kernel: Debian's source of one of vm/kernels.tsv without the exports that Debian
 # adds, with a set of checkers enabled. Takes about ten minutes on two cores, once.
 #
-#   vm/debug/kernel CHECKERS/KERNEL       (kasan or kcsan; 6.1, 6.12 or newest)
+#   vm/debug/kernel.sh CHECKERS/KERNEL       (kasan or kcsan; 6.1, 6.12 or newest)
 #
 # Leaves in build/vm/CHECKERS/KERNEL the same files as vm/fetch (vmlinux, config, release,
 # headers/build), except that vmlinux is a compressed image, which QEMU boots as well. It is rebuilt
@@ -23,7 +23,7 @@ tree=$top/build/vm/debug/$kernel
 objects=$out/headers/build
 configs=("$here/config" "$here/${name%/*}")
 
-die() { echo "vm/debug/kernel: $*" >&2; exit 1; }
+die() { echo "vm/debug/kernel.sh: $*" >&2; exit 1; }
 
 names() {
 	awk '$1 == "never" || $1 == "optional" { print $2 }' "$top/host/linux/symbols" | sort -u
@@ -70,12 +70,12 @@ flock 9
 rm -f "$out/built" "$out/release"
 if [ ! -e "$tree.unpacked" ] || [ "$(cat "$tree.unpacked")" != "$source" ]; then
 	rm -rf "$tree" "$tree.unpacked"
-	"$top/vm/source" "$kernel" "$tree"
-	echo "vm/debug/kernel: $(unexport) exports removed"
+	"$top/vm/source.sh" "$kernel" "$tree"
+	echo "vm/debug/kernel.sh: $(unexport) exports removed"
 	echo "$source" > "$tree.unpacked"
 fi
 configure
-echo "vm/debug/kernel: building $name (about ten minutes on two cores)"
+echo "vm/debug/kernel.sh: building $name (about ten minutes on two cores)"
 if ! nice make -C "$objects" -j"$(nproc)" bzImage modules > "$out/build.log" 2>&1; then
 	tail -20 "$out/build.log" >&2
 	die "see $out/build.log"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # A root directory of another Debian suite, with a compiler for its kernels' headers.
 #
-#   vm/root SUITE base               build/vm/roots/SUITE.base, a minimal one
-#   vm/root SUITE create PROGRAM [PACKAGES]
+#   vm/root.sh SUITE base               build/vm/roots/SUITE.base, a minimal one
+#   vm/root.sh SUITE create PROGRAM [PACKAGES]
 #                                    build/vm/roots/SUITE, that with a compiler or another program,
 #                                    and with packages that it needs
-#   vm/root SUITE run COMMAND...     run a command there, as root, with this tree at its own path
+#   vm/root.sh SUITE run COMMAND...     run a command there, as root, with this tree at its own path
 #
 # The mounts belong to a mount namespace of the command and end with it.
 set -euo pipefail
@@ -21,9 +21,9 @@ root=$vm/roots/$suite
 
 make_base() {
 	local log=$vm/roots/$suite.log
-	echo "vm/root: creating a minimal $suite in build/vm/roots"
+	echo "vm/root.sh: creating a minimal $suite in build/vm/roots"
 	rm -rf "$root.base.new"
-	if ! "$here/suite" "$suite" root "$root.base.new" > "$log" 2>&1; then
+	if ! "$here/suite.sh" "$suite" root "$root.base.new" > "$log" 2>&1; then
 		tail -20 "$log" >&2
 		exit 1
 	fi
@@ -44,7 +44,7 @@ install() {
 create() {
 	local program=$1 packages=${2:+, $2}
 	[ -d "$root.base" ] || make_base
-	echo "vm/root: build/vm/roots/$suite with $program"
+	echo "vm/root.sh: build/vm/roots/$suite with $program"
 	if [ -d "$root" ]; then # with another program
 		mv "$root" "$root.new"
 	else
@@ -84,7 +84,7 @@ create)
 run) exec unshare --mount --propagation private "$0" "$suite" bind_and_run "$@" ;;
 bind_and_run) bind_and_run "$@" ;;
 *)
-	echo "vm/root: no command $command" >&2
+	echo "vm/root.sh: no command $command" >&2
 	exit 2
 	;;
 esac

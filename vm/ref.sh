@@ -3,7 +3,7 @@
 # Build the reference driver: the in-tree driver of a Debian kernel's source package, with binderfs
 # (which Debian's build disables), out of tree against the headers of that kernel.
 #
-#   vm/ref [KERNEL]        (default 6.12)
+#   vm/ref.sh [KERNEL]        (default 6.12)
 #
 # Leaves build/vm/ref/KERNEL/binder_linux.ko, and in src/ the sources of the driver and of the
 # binderfs self-test. The reference is only run and compared with; none of its code is in this tree.
@@ -18,11 +18,11 @@ release=$(cat "$vm/$name/release") || exit 1
 if [ -e "$dir/release" ] && [ "$(cat "$dir/release")" = "$release" ]; then
 	exit 0
 fi
-echo "vm/ref: building the reference driver for $release"
+echo "vm/ref.sh: building the reference driver for $release"
 
 rm -rf "$dir"
 mkdir -p "$dir"
-"$here/source" "$name" "$dir/src" '*/drivers/android/*.[ch]' \
+"$here/source.sh" "$name" "$dir/src" '*/drivers/android/*.[ch]' \
 	'*/tools/testing/selftests/filesystems/binderfs/*' '*/tools/testing/selftests/kselftest*.h'
 
 # Failure notices over netlink came with 6.18.
@@ -34,7 +34,7 @@ obj-m := binder_linux.o
 binder_linux-y := binder.o binder_alloc.o binderfs.o $netlink
 ccflags-y := -I\$(src) -DCONFIG_ANDROID_BINDERFS=1
 END
-if ! nice "$here/kbuild" "$name" "$driver" > "$dir/build.log" 2>&1; then
+if ! nice "$here/kbuild.sh" "$name" "$driver" > "$dir/build.log" 2>&1; then
 	tail -20 "$dir/build.log" >&2
 	exit 1
 fi

@@ -4,11 +4,11 @@
 # binderfs in it: a program of this machine, in which scripts run several times as fast as in QEMU
 # without KVM.
 #
-#   vm/usermode/build [KERNEL]        (a name in vm/kernels.tsv, default 6.12; on x86-64 only)
+#   vm/usermode/build.sh [KERNEL]        (a name in vm/kernels.tsv, default 6.12; on x86-64 only)
 #
-# Leaves build/vm/usermode/init, build/vm/usermode/KERNEL/linux and, for vm/kbuild, what modules are
-# built with in KERNEL/headers; a later call does nothing unless the kernel was upgraded, or its
-# configuration or this script has changed. As with vm/ref, none of the kernel's code is in this
+# Leaves build/vm/usermode/init, build/vm/usermode/KERNEL/linux and, for vm/kbuild.sh, what modules
+# are built with in KERNEL/headers; a later call does nothing unless the kernel was upgraded, or its
+# configuration or this script has changed. As with vm/ref.sh, none of the kernel's code is in this
 # tree.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ name=${1:-6.12}
 dir=$vm/usermode/$name
 src=$dir/headers/build
 
-die() { echo "vm/usermode/build: $*" >&2; exit 1; }
+die() { echo "vm/usermode/build.sh: $*" >&2; exit 1; }
 
 [ "$(uname -m)" = x86_64 ] || die "a user-mode Linux is built on x86-64 only"
 for tool in flex bison bc; do
@@ -26,7 +26,7 @@ for tool in flex bison bc; do
 done
 "$here/../fetch" "$name"
 release=$(cat "$vm/$name/release")
-built="$release $(cat "$here/config" "$here/build" | cksum)"
+built="$release $(cat "$here/config" "$here/build.sh" | cksum)"
 mkdir -p "$vm/usermode"
 if [ ! "$vm/usermode/init" -nt "$here/init.c" ]; then
 	gcc -std=gnu11 -Wall -Wextra -Werror -O2 -static -o "$vm/usermode/init" "$here/init.c"
@@ -34,7 +34,7 @@ fi
 if [ -e "$dir/built" ] && [ "$(cat "$dir/built")" = "$built" ]; then
 	exit 0
 fi
-echo "vm/usermode/build: building $release"
+echo "vm/usermode/build.sh: building $release"
 
 rm -rf "$dir"
 mkdir -p "$dir/headers"

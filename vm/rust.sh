@@ -4,7 +4,7 @@
 # installed, and the compiler that is installed is not touched. Cargo uses it by
 # RUSTC=build/vm/rust-ARCH/rustc.
 #
-#   vm/rust ARCH     build/vm/rust-ARCH
+#   vm/rust.sh ARCH     build/vm/rust-ARCH
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ dir=$vm/rust-$arch
 
 # The names that package $1 depends on and that match $2.
 depends() {
-	"$here/suite" "$suite" cache depends "$1" |
+	"$here/suite.sh" "$suite" cache depends "$1" |
 		awk -v want="$2" '$1 == "Depends:" && $2 ~ want { print $2 }'
 }
 
@@ -40,15 +40,16 @@ write_wrapper() { # DIR
 
 create() {
 	local new=$dir.new deb version
-	echo "vm/rust: unpacking Debian's Rust for $arch in build/vm"
+	echo "vm/rust.sh: unpacking Debian's Rust for $arch in build/vm"
 	rm -rf "$new"
 	mkdir -p "$new/debs"
-	"$here/suite" "$suite" update
-	"$here/suite" "$suite:$arch" update
+	"$here/suite.sh" "$suite" update
+	"$here/suite.sh" "$suite:$arch" update
 	# shellcheck disable=SC2046 # several names
-	(cd "$new/debs" && "$here/suite" "$suite" get download $(packages))
+	(cd "$new/debs" && "$here/suite.sh" "$suite" get download $(packages))
 	version=$(dpkg-deb -f "$new"/debs/rustc-web_*.deb Version)
-	(cd "$new/debs" && "$here/suite" "$suite:$arch" get download "libstd-rust-web-dev=$version")
+	(cd "$new/debs" &&
+		"$here/suite.sh" "$suite:$arch" get download "libstd-rust-web-dev=$version")
 	for deb in "$new"/debs/*.deb; do
 		dpkg-deb -x "$deb" "$new"
 	done

@@ -10,7 +10,7 @@
 # bindings include the headers of the Rust driver only where it is configured, hence the one changed
 # line. The driver itself is configured as built in or not at all; it is a module in all else.
 #
-#   vm/rust-driver/build       needs root: compilers are those of the suite (vm/root)
+#   vm/rust-driver/build.sh       needs root: compilers are those of the suite (vm/root.sh)
 #
 # Leaves build/vm/rust-driver/newest/rust_binder.ko. Five minutes on two cores, once; the source is
 # removed afterwards. An interrupted build continues.
@@ -26,13 +26,13 @@ log=$dir/build.log
 tools="bc, flex, bison, libelf-dev, libssl-dev, libc6-dev, cpio, perl, python3, clang,
 	libclang-dev, rustc, rust-src, bindgen"
 
-say() { echo "vm/rust-driver/build: $*"; }
+say() { echo "vm/rust-driver/build.sh: $*"; }
 die() { say "$*" >&2; exit 1; }
 
 # Only what `make prepare`, the Rust libraries and the driver are made of.
 unpack() {
 	rm -rf "$tree"
-	"$top/vm/source" newest "$tree" --exclude='*/drivers/[b-z]*.c' --exclude='*/sound/*.c' \
+	"$top/vm/source.sh" newest "$tree" --exclude='*/drivers/[b-z]*.c' --exclude='*/sound/*.c' \
 		--exclude='*/drivers/gpu/drm/amd/*.h' --exclude='*/Documentation/*.rst'
 	sed -i 's/^#if IS_ENABLED(CONFIG_ANDROID_BINDER_IPC_RUST)$/#if 1/' \
 		"$tree/rust/bindings/bindings_helper.h"
@@ -42,7 +42,7 @@ unpack() {
 
 # make in the root of the suite, with the compiler and the release of Debian's build
 make_in_root() {
-	if ! "$top/vm/root" "$suite" run nice make --no-print-directory -C "$tree" \
+	if ! "$top/vm/root.sh" "$suite" run nice make --no-print-directory -C "$tree" \
 		-j"$(nproc)" CC="$compiler" KERNELRELEASE="$release" "$@" >> "$log" 2>&1; then
 		tail -20 "$log" >&2
 		die "see $log"
@@ -88,7 +88,7 @@ mkdir -p "$dir"
 : > "$log"
 compiler=$(sed -nE 's/^CC = .*(gcc-[0-9]+)$/\1/p' "$vm/newest/headers/build/.kernelvariables")
 # pahole: without it the configuration would have no Rust.
-"$top/vm/root" "$suite" create pahole "$compiler, $tools"
+"$top/vm/root.sh" "$suite" create pahole "$compiler, $tools"
 if [ "$(cat "$dir/unpacked" 2>/dev/null)" != "$release" ]; then
 	unpack
 	echo "$release" > "$dir/unpacked"
