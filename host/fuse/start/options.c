@@ -2,8 +2,8 @@
 /*
  * The command line of anybinderd.
  *
- * One table describes each option: name, argument, help text, the function that stores it and the
- * field that it stores. The table of getopt_long() is derived from it.
+ * One table describes each option: name, argument, default, help text, the function that stores it
+ * and the field that it stores. The defaults, the help and the table of getopt_long() come from it.
  */
 #include "start/options.h"
 
@@ -22,6 +22,7 @@
 struct option_def {
 	const char *name;
 	const char *argument;	/* NULL: the option takes none */
+	const char *preset; /* its default; NULL: see the table */
 	const char *help;
 	bool (*store)(const struct option_def *def, void *field, const char *value);
 	size_t offset;		/* of its field in struct options */
@@ -69,12 +70,6 @@ static bool store_true(const struct option_def *def, void *field, const char *va
 	return true;
 }
 
-static bool store_false(const struct option_def *def, void *field, const char *value)
-{
-	*(bool *)field = false;
-	return true;
-}
-
 static bool store_log_level(const struct option_def *def, void *field, const char *value)
 {
 	return log_level_parse(value, field);
@@ -94,55 +89,67 @@ static bool store_version(const struct option_def *def, void *field, const char 
 
 #define FIELD(name) offsetof(struct options, name)
 
+/* Where the help texts begin. */
+#define INDENT "                           "
+
+/*
+ * An option without a default is off, or as the help text says. A default is stored as if it stood
+ * on the command line.
+ */
 static const struct option_def defs[] = {
-	{ "devices", "NAME,...", "binder devices to serve (binder,hwbinder,vndbinder)",
-	  store_text, FIELD(devices) },
-	{ "foreground", NULL, "stay in the foreground, messages to standard error",
+	{ "devices", "NAME,...", "binder,hwbinder,vndbinder", "binder devices to serve", store_text,
+	  FIELD(devices) },
+	{ "foreground", NULL, NULL, "stay in the foreground, messages to standard error",
 	  store_true, FIELD(foreground) },
-	{ "log-level", "LEVEL", "error, warn (the default), info or debug", store_log_level,
+	{ "log-level", "LEVEL", "warn", "error, warn, info or debug", store_log_level,
 	  FIELD(log_level), 0, 0, "error, warn, info or debug" },
-	{ "mode", "OCTAL", "permissions of a device (0600, as binderfs)", store_mode,
-	  FIELD(mode), 0, 0777, "an octal number up to 0777" },
-	{ "uid", "N", "owner of the files (the user who starts the daemon)", store_number,
+	{ "mode", "OCTAL", "0600", "permissions of a device, as binderfs", store_mode, FIELD(mode),
+	  0, 0777, "an octal number up to 0777" },
+	{ "uid", "N", NULL, "owner of the files (the user who starts the daemon)", store_number,
 	  FIELD(uid), 0, 0xfffffffe, "a user id" },
-	{ "gid", "N", "group of the files (the group of that user)", store_number,
-	  FIELD(gid), 0, 0xfffffffe, "a group id" },
-	{ "pid-file", "FILE", "write the daemon's pid to FILE; removed at exit", store_text,
+	{ "gid", "N", NULL, "group of the files (the group of that user)", store_number, FIELD(gid),
+	  0, 0xfffffffe, "a group id" },
+	{ "pid-file", "FILE", NULL, "write the daemon's pid to FILE; removed at exit", store_text,
 	  FIELD(pid_file) },
-	{ "threads", "N", "worker threads (one for each core, at most 4)", store_number,
+	{ "threads", "N", NULL, "worker threads (one for each core, at most 4)", store_number,
 	  FIELD(threads), 1, 64, "a number from 1 to 64" },
-	{ "max-procs", "N", "limit of open binder files, all users together (16384)",
-	  store_number, FIELD(max_procs), 0, 1000000, "a number up to 1000000" },
-	{ "max-procs-per-uid", "N", "the same for each user other than root and the owner (4096)",
+	{ "max-procs", "N", "16384", "limit of open binder files, all users together", store_number,
+	  FIELD(max_procs), 0, 1000000, "a number up to 1000000" },
+	{ "max-procs-per-uid", "N", "4096", "the same for each user other than root and the owner",
 	  store_number, FIELD(max_procs_per_uid), 0, 1000000, "a number up to 1000000" },
-	{ "user-memory", "MIB", "limit of the memory that is used for one user other than\n"
-	  "                           root and the owner of the mount (64)",
+	{ "user-memory", "MIB", "64",
+	  "limit of the memory that is used for one user other than\n" INDENT
+	  "root and the owner of the mount",
 	  store_number, FIELD(user_memory), 1, 1000000, "a number of MiB from 1 to 1000000" },
-	{ "memory", "MIB", "the same for all these users together (a quarter of the memory\n"
-	  "                           of the system or of the daemon's control group)",
+	{ "memory", "MIB", NULL,
+	  "the same for all these users together (a quarter of the memory\n" INDENT
+	  "of the system or of the daemon's control group)",
 	  store_number, FIELD(memory), 1, 100000000, "a number of MiB from 1 to 100000000" },
-	{ "limit-containers", NULL, "each container (pid namespace) is a user for these\n"
-	  "                           limits, whatever its user ids are, root's included",
+	{ "limit-containers", NULL, NULL,
+	  "each container (pid namespace) is a user for these\n" INDENT
+	  "limits, whatever its user ids are, root's included",
 	  store_true, FIELD(limit_containers) },
-	{ "max-devices", "N", "limit of devices (1024)", store_number,
-	  FIELD(max_devices), 0, 65535, "a number up to 65535" },
-	{ "max-crashes", "N", "after N crashes of the server process within a minute, unmount\n"
-	  "                           and exit (5)",
+	{ "max-devices", "N", "1024", "limit of devices", store_number, FIELD(max_devices), 0,
+	  65535, "a number up to 65535" },
+	{ "max-crashes", "N", "5",
+	  "after N crashes of the server process within a minute, unmount\n" INDENT "and exit",
 	  store_number, FIELD(max_crashes), 1, OPTIONS_CRASHES_MAX, "a number from 1 to 1000" },
-	{ "record-stages", NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"",
-	  store_true, FIELD(record_stages) },
-	{ "no-passthrough", NULL, "copy buffers through the page cache even where the kernel\n"
-	  "                           could map them directly (Linux 6.9, root)",
-	  store_false, FIELD(passthrough) },
-	{ "selinux", NULL, "refuse what SELinux's policy forbids (class binder)", store_true,
+	{ "record-stages", NULL, NULL, "as \"echo on >MOUNTPOINT/binder_logs/stages\"", store_true,
+	  FIELD(record_stages) },
+	{ "no-passthrough", NULL, NULL,
+	  "copy buffers through the page cache even where the kernel\n" INDENT
+	  "could map them directly (Linux 6.9, root)",
+	  store_true, FIELD(no_passthrough) },
+	{ "selinux", NULL, NULL, "refuse what SELinux's policy forbids (class binder)", store_true,
 	  FIELD(selinux) },
-	{ "android-reports", NULL, "lines of nodes in binder_logs as Android's kernels write\n"
-	  "                           them, with \"pri\": for dumpsys --clients",
+	{ "android-reports", NULL, NULL,
+	  "lines of nodes in binder_logs as Android's kernels write\n" INDENT
+	  "them, with \"pri\": for dumpsys --clients",
 	  store_true, FIELD(android_reports) },
-	{ "private", NULL, "only the user who starts the daemon may use the mount",
+	{ "private", NULL, NULL, "only the user who starts the daemon may use the mount",
 	  store_true, FIELD(private_mount) },
-	{ "help", NULL, "print this text", store_help },
-	{ "version", NULL, "print the version", store_version },
+	{ "help", NULL, NULL, "print this text", store_help },
+	{ "version", NULL, NULL, "print the version", store_version },
 };
 
 #define DEF_COUNT (sizeof(defs) / sizeof(defs[0]))
@@ -158,7 +165,10 @@ static void options_usage(void)
 
 		snprintf(left, sizeof(left), "--%s%s%s", defs[i].name,
 			 defs[i].argument ? "=" : "", defs[i].argument ? defs[i].argument : "");
-		printf("  %-24s %s\n", left, defs[i].help);
+		printf("  %-24s %s", left, defs[i].help);
+		if (defs[i].preset)
+			printf(" (%s)", defs[i].preset);
+		putchar('\n');
 	}
 }
 
@@ -180,19 +190,10 @@ static void options_store(const struct option_def *def, struct options *options,
 
 static void set_defaults(struct options *options)
 {
-	*options = (struct options){
-		.devices = "binder,hwbinder,vndbinder",
-		.log_level = LOG_LEVEL_WARN,
-		.mode = 0600,
-		.uid = geteuid(),
-		.gid = getegid(),
-		.max_procs = 16384,
-		.max_procs_per_uid = 4096,
-		.max_devices = 1024,
-		.user_memory = 64,
-		.max_crashes = 5,
-		.passthrough = true,
-	};
+	*options = (struct options){ .uid = geteuid(), .gid = getegid() };
+	for (unsigned int i = 0; i < DEF_COUNT; i++)
+		if (defs[i].preset)
+			options_store(&defs[i], options, defs[i].preset);
 }
 
 void options_parse(struct options *options, int argc, char **argv)

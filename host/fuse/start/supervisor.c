@@ -497,7 +497,7 @@ static bool begin_mount(struct supervisor *self, const struct options *options)
 		return false;
 	self->connection = mount_fuse(options->mountpoint, !options->private_mount);
 	if (self->connection < 0 ||
-	    !session_begin(self->connection, options->passthrough, &self->start.session)) {
+	    !session_begin(self->connection, !options->no_passthrough, &self->start.session)) {
 		mount_undo(options->mountpoint);
 		return false;
 	}
