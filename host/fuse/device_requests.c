@@ -52,7 +52,7 @@ void device_open(const struct request *request, struct binder_context *context, 
 
 	if (error) {
 		tree_closed(request->head->nodeid);
-		session_reply_error(request->head->unique, -error);
+		session_reply_status(request->head->unique, error);
 		return;
 	}
 	out.fh = file->handle;
@@ -321,7 +321,7 @@ void device_read(const struct request *request)
 	const char *memory;
 
 	if ((in->read_flags & FUSE_READ_LOCKOWNER) || !open_file_enter(file)) {
-		session_reply_error(request->head->unique, EINVAL);
+		session_reply_status(request->head->unique, -EINVAL);
 		return;
 	}
 	map = binder_proc_map(file->proc);
@@ -329,7 +329,7 @@ void device_read(const struct request *request)
 	if (file->host->bound)
 		bound_buffer_reply_read(request);
 	else if (map->backing_id >= 0 || !memory)
-		session_reply_error(request->head->unique, memory ? EINVAL : ENOMEM);
+		session_reply_status(request->head->unique, memory ? -EINVAL : -ENOMEM);
 	else
 		session_reply(request->head->unique, memory + off, size);
 	open_file_leave(file);
@@ -346,7 +346,7 @@ void device_flush(const struct request *request)
 			watch_check_holders(file->open_id);
 		open_file_leave(file);
 	}
-	session_reply_error(request->head->unique, 0);
+	session_reply_status(request->head->unique, 0);
 }
 
 void device_release(const struct request *request)
@@ -359,7 +359,7 @@ void device_release(const struct request *request)
 	handles_remove(file->handle);
 	file->handle = 0;
 	open_file_put(file);
-	session_reply_error(request->head->unique, 0);
+	session_reply_status(request->head->unique, 0);
 }
 
 void device_interrupt(const struct request *request)
@@ -374,7 +374,7 @@ void device_interrupt(const struct request *request)
 	else if (!events_interrupt(in->unique) && !lookup_interrupt(in->unique) && !known &&
 		 !backlog_has_request(in->unique))
 		/* before its request or after the reply: the kernel repeats it */
-		session_reply_error(request->head->unique, EAGAIN);
+		session_reply_status(request->head->unique, -EAGAIN);
 }
 
 bool device_owner_died(u64 open_id)

@@ -35,7 +35,7 @@
 
 static void reply_status(const struct request *request, int error)
 {
-	session_reply_error(request->head->unique, -error);
+	session_reply_status(request->head->unique, error);
 }
 
 /* The string at @offset of the body; NULL if it is not terminated. */
@@ -51,10 +51,7 @@ static const char *string_at(const struct request *request, size_t offset)
 /* Replies with @size bytes at @out unless there is an error. */
 static void reply_result(const struct request *request, int error, const void *out, size_t size)
 {
-	if (error)
-		reply_status(request, error);
-	else
-		session_reply(request->head->unique, out, size);
+	session_reply_result(request->head->unique, error, out, size);
 }
 
 static void do_lookup(const struct request *request)
@@ -401,13 +398,13 @@ static const struct operation operations[] = {
 	[FUSE_BATCH_FORGET] = { do_batch_forget, sizeof(struct fuse_batch_forget_in) },
 	[FUSE_GETATTR] = { do_getattr, 0 },
 	[FUSE_SETATTR] = { do_setattr, sizeof(struct fuse_setattr_in) },
-	[FUSE_MKNOD] = { NULL, 0, EPERM },
-	[FUSE_MKDIR] = { NULL, 0, EPERM },
-	[FUSE_SYMLINK] = { NULL, 0, EPERM },
-	[FUSE_LINK] = { NULL, 0, EPERM },
-	[FUSE_CREATE] = { NULL, 0, EACCES },
-	[FUSE_TMPFILE] = { NULL, 0, EPERM },
-	[FUSE_RMDIR] = { NULL, 0, EPERM },
+	[FUSE_MKNOD] = { NULL, 0, -EPERM },
+	[FUSE_MKDIR] = { NULL, 0, -EPERM },
+	[FUSE_SYMLINK] = { NULL, 0, -EPERM },
+	[FUSE_LINK] = { NULL, 0, -EPERM },
+	[FUSE_CREATE] = { NULL, 0, -EACCES },
+	[FUSE_TMPFILE] = { NULL, 0, -EPERM },
+	[FUSE_RMDIR] = { NULL, 0, -EPERM },
 	[FUSE_UNLINK] = { do_unlink, 1 },
 	[FUSE_RENAME] = { do_rename, sizeof(struct fuse_rename_in) },
 	[FUSE_RENAME2] = { do_rename2, sizeof(struct fuse_rename2_in) },
@@ -416,7 +413,7 @@ static const struct operation operations[] = {
 	[FUSE_FLUSH] = { do_flush, sizeof(struct fuse_flush_in), 0, do_success },
 	[FUSE_READ] = { do_read, sizeof(struct fuse_read_in), 0, reply_refused },
 	[FUSE_WRITE] = { do_write, sizeof(struct fuse_write_in), 0, reply_refused },
-	[FUSE_FSYNC] = { NULL, 0, EINVAL },
+	[FUSE_FSYNC] = { NULL, 0, -EINVAL },
 	[FUSE_STATFS] = { do_statfs, 0 },
 	[FUSE_ACCESS] = { do_success, 0 },
 	[FUSE_OPENDIR] = { do_opendir, sizeof(struct fuse_open_in) },
@@ -460,10 +457,10 @@ void dispatch(const struct request *request)
 	const struct operation *operation = find_operation(request->head->opcode);
 
 	if (!operation || !operation->handle)
-		session_reply_error(request->head->unique,
-				    operation && operation->error ? operation->error : ENOSYS);
+		session_reply_status(request->head->unique,
+				     operation && operation->error ? operation->error : -ENOSYS);
 	else if (request->body_size < operation->least)
-		session_reply_error(request->head->unique, EINVAL);
+		session_reply_status(request->head->unique, -EINVAL);
 	else if (operation->handle_lost && !handles_find(handle_number(request)))
 		operation->handle_lost(request);
 	else if (!congestion_is_on() || !may_wait(request) || !backlog_push_request(request))

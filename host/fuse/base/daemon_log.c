@@ -8,6 +8,8 @@
  */
 #include "base/daemon_log.h"
 
+#include "base/clock.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +73,15 @@ void log_print(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	log_line(level, format, args);
 	va_end(args);
+}
+
+bool log_is_due(atomic_ullong *last_ns, unsigned long long interval_ns)
+{
+	unsigned long long now = clock_now_ns();
+	unsigned long long last = atomic_load(last_ns);
+
+	return (!last || now - last >= interval_ns) &&
+	       atomic_compare_exchange_strong(last_ns, &last, now);
 }
 
 void log_engine(enum log_level level, const char *format, va_list args)

@@ -6,6 +6,7 @@
 #define HOST_FUSE_DAEMON_LOG_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -26,6 +27,12 @@ void log_print(enum log_level level, const char *format, ...)
 /* The same, rate-limited, for the engine's messages about its clients. */
 void log_engine(enum log_level level, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
+
+/*
+ * For a message that clients can cause at will: may it be printed, once in @interval_ns? @last_ns:
+ * when it was printed last.
+ */
+bool log_is_due(atomic_ullong *last_ns, unsigned long long interval_ns);
 
 /* Tests the level before evaluating the arguments: a suppressed message costs one compare. */
 #define log_at(level, ...) \

@@ -9,7 +9,6 @@
  */
 #include "buffers/bound_buffer.h"
 
-#include "base/clock.h"
 #include "base/daemon_state.h"
 #include "base/gate.h"
 #include "base/locks.h"
@@ -37,6 +36,9 @@
 /* A page that the client has a copy of causes no request; then another is tried. */
 #define PROBES_MAX 4u
 
+/* Messages that clients can cause, at the default level. */
+#define LOG_INTERVAL_NS 1000000000ull
+
 /* A worker that reads from a mapping to learn which open it belongs to. */
 struct probe {
 	struct probe *next;
@@ -51,7 +53,7 @@ struct bound_buffers {
 	atomic_uint permission;
 	pthread_mutex_t lock;
 	struct probe *probes;
-	atomic_ullong next_log_ns;	/* when the next message may be logged */
+	atomic_ullong logged_ns; /* when the last message was printed */
 	char zeros[MAP_BYTES];		/* never written, so without memory */
 };
 
@@ -60,20 +62,9 @@ void bound_buffers_init(void)
 	pthread_mutex_init(&daemon_part(bound_buffers)->lock, NULL);
 }
 
-/* At most once a second. */
-static bool may_log(void)
-{
-	struct bound_buffers *buffers = daemon_self->bound_buffers;
-	unsigned long long now = clock_now_ns();
-	unsigned long long next = atomic_load(&buffers->next_log_ns);
-
-	return now >= next &&
-	       atomic_compare_exchange_strong(&buffers->next_log_ns, &next, now + 1000000000);
-}
-
 void bound_buffer_log_busy(pid_t tid)
 {
-	if (may_log())
+	if (log_is_due(&daemon_self->bound_buffers->logged_ns, LOG_INTERVAL_NS))
 		log_warn("thread %d opens a device file again by its descriptor, or through a bind "
 			 "mount of a descriptor, while the first open uses the inode's pages: "
 			 "open the device by its path, or bind that", tid);
@@ -116,7 +107,10 @@ static enum permission try_own_memory(void)
 	return answer;
 }
 
-/* 0, or a positive errno. It is tried once, unless there was no descriptor or memory for that. */
+/*
+ * May the daemon write to /proc/PID/mem? Returns 0 or -errno. The kernel is asked once, unless
+ * there was no descriptor or memory for that.
+ */
 static int ask_kernel(void)
 {
 	unsigned int answer = atomic_load(&daemon_self->bound_buffers->permission);
@@ -124,10 +118,10 @@ static int ask_kernel(void)
 	if (answer == NOT_KNOWN) {
 		answer = try_own_memory();
 		if (answer == NOT_KNOWN)
-			return errno;
+			return -errno;
 		atomic_store(&daemon_self->bound_buffers->permission, answer);
 	}
-	return answer == PERMITTED ? 0 : EPERM;
+	return answer == PERMITTED ? 0 : -EPERM;
 }
 
 int bound_buffer_init(struct host_map *map)
@@ -142,18 +136,18 @@ int bound_buffer_init(struct host_map *map)
 		map->client_memory = open(path, O_RDWR | O_CLOEXEC);
 		if (map->client_memory >= 0)
 			return 0;
-		error = errno;
+		error = -errno;
 	}
-	if (error == EMFILE || error == ENFILE)
+	if (error == -EMFILE || error == -ENFILE)
 		return -EMFILE;
 	denied = atomic_load(&daemon_self->bound_buffers->permission) == DENIED;
-	if (may_log())
+	if (log_is_due(&daemon_self->bound_buffers->logged_ns, LOG_INTERVAL_NS))
 		log_warn("process %d of user %u may not open a device through a bind mount of its "
 			 "file, because the daemon may not write to its memory (%s). Bind the "
 			 "directory of the devices and link the name, or %s (docs/CONTAINERS.md)",
-			 proc->pid, proc->euid, denied ? "proc_mem restrictions" : strerror(error),
-			 denied ? "start the kernel with proc_mem.force_override=always" :
-				  "run the daemon with CAP_SYS_PTRACE");
+			 proc->pid, proc->euid, denied ? "proc_mem restrictions" : strerror(-error),
+			 denied ? "start the kernel with proc_mem.force_override=always"
+				: "run the daemon with CAP_SYS_PTRACE");
 	return -EPERM;
 }
 
@@ -235,7 +229,7 @@ static bool is_own_mapping(const struct host_proc *proc, const struct open_file 
 
 static void log_shared(const struct host_proc *proc)
 {
-	if (may_log())
+	if (log_is_due(&daemon_self->bound_buffers->logged_ns, LOG_INTERVAL_NS))
 		log_warn("process %d has mapped its buffer with MAP_SHARED, through a bind mount "
 			 "of a device file: calls to it fail. Bind the directory of the devices "
 			 "and link the name (docs/CONTAINERS.md)", proc->pid);

@@ -330,7 +330,7 @@ void events_read(struct events_reader *reader, const struct request *request)
 	int error = try_read(reader, request);
 
 	if (error)
-		session_reply_error(request->head->unique, -error);
+		session_reply_status(request->head->unique, error);
 }
 
 /* Data that is to be cleared after use is for root alone; @mask: what is selected. */
@@ -353,18 +353,18 @@ void events_write(struct events_reader *reader, const struct request *request)
 
 	if (!in->size || in->size >= sizeof(word) ||
 	    request->body_size < sizeof(*in) + in->size) {
-		session_reply_error(request->head->unique, EINVAL);
+		session_reply_status(request->head->unique, -EINVAL);
 		return;
 	}
 	memcpy(word, in + 1, in->size);
 	word[strcspn(word, "\n")] = '\0';
 	mask = strtoul(word, &end, 0);
 	if (end == word || *end || *word == '-' || mask > EVENTS_ALL) {
-		session_reply_error(request->head->unique, EINVAL);
+		session_reply_status(request->head->unique, -EINVAL);
 		return;
 	}
 	if (!may_select(request->head, (u32)mask)) {
-		session_reply_error(request->head->unique, EACCES);
+		session_reply_status(request->head->unique, -EACCES);
 		return;
 	}
 	pthread_mutex_lock(&daemon_self->events->all->lock);
@@ -409,7 +409,7 @@ bool events_interrupt(u64 unique)
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (found)
-		session_reply_error(unique, EINTR);
+		session_reply_status(unique, -EINTR);
 	return found;
 }
 

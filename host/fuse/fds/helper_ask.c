@@ -114,16 +114,6 @@ void helper_close_channels(void)
 	}
 }
 
-/* Clients can cause such messages at will: few of them are printed. */
-static bool may_log(void)
-{
-	u64 now = clock_now_ns();
-	unsigned long long last = atomic_load(&daemon_self->helper->logged_ns);
-
-	return now - last >= LOG_INTERVAL_NS &&
-	       atomic_compare_exchange_strong(&daemon_self->helper->logged_ns, &last, now);
-}
-
 static void helper_abandon(struct channel *channel, const struct helper_message *message)
 {
 	channel->op = message->op;
@@ -239,7 +229,7 @@ int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 		gate_end_client(section);
 		worker_end_wait(open_id);
 	}
-	if (error && may_log())
+	if (error && log_is_due(&daemon_self->helper->logged_ns, LOG_INTERVAL_NS))
 		log_warn("%s of user %u fails: %s, as its client delays the helper process",
 			 message->op == HELPER_TAKE ? "taking a file" : "a look at a mapping",
 			 message->uid, strerror(-error));

@@ -109,6 +109,6 @@ void restore_reply_to_left(const struct restore *restore)
 			session_reply_ioctl(left->unique, -EINTR, left->arg,
 					    consumed ? left->out_size : 0);
 		else
-			session_reply_error(left->unique, EINTR);
+			session_reply_status(left->unique, -EINTR);
 	}
 }

@@ -44,10 +44,7 @@ static void lookup_reply(uint64_t unique, uint64_t parent, const char *name, pid
 	struct fuse_entry_out out;
 	int error = tree_lookup(parent, name, tid, uid, &out);
 
-	if (error)
-		session_reply_error(unique, -error);
-	else
-		session_reply(unique, &out, sizeof(out));
+	session_reply_result(unique, error, &out, sizeof(out));
 }
 
 static void lookup_reply_to_all(struct lookup_turn_waiter *waiter)
@@ -123,7 +120,7 @@ bool lookup_interrupt(uint64_t unique)
 		return true;
 	waiter = lookup_turn_withdraw(unique);
 	if (waiter)
-		session_reply_error(unique, EINTR);
+		session_reply_status(unique, -EINTR);
 	free(waiter);
 	return true;
 }

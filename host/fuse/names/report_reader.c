@@ -129,10 +129,7 @@ void report_reader_read(struct report_reader *reader, const struct request *requ
 		memcpy(data, reader->text.data, size);
 	pthread_mutex_unlock(&reader->lock);
 	/* after the reply the file may be closed, and @reader freed by another worker */
-	if (error)
-		session_reply_error(request->head->unique, -error);
-	else
-		session_reply(request->head->unique, data, size);
+	session_reply_result(request->head->unique, error, data, size);
 }
 
 void report_reader_save(const struct report_reader *reader, struct report_reader_state *state)

@@ -151,7 +151,7 @@ bool session_begin(int fd, bool want_passthrough, struct session_values *values)
 	if (in->major != FUSE_KERNEL_VERSION || in->minor < OLDEST_MINOR) {
 		log_error("the kernel's FUSE protocol %u.%u is not supported: Linux 4.20 or newer "
 			  "is needed", in->major, in->minor);
-		session_reply_error(request.head->unique, EPROTO);
+		session_reply_status(request.head->unique, -EPROTO);
 		return false;
 	}
 	reply_init(request.head, in, want_passthrough, values);
@@ -266,9 +266,9 @@ static void send_message(const void *message, size_t size)
 		log_debug("writing /dev/fuse: %s", strerror(errno));
 }
 
-void session_reply_error(uint64_t unique, int error)
+void session_reply_status(uint64_t unique, int error)
 {
-	struct fuse_out_header out = { .len = sizeof(out), .error = -error, .unique = unique };
+	struct fuse_out_header out = { .len = sizeof(out), .error = error, .unique = unique };
 
 	send_message(&out, sizeof(out));
 }
@@ -278,6 +278,14 @@ void session_reply(uint64_t unique, const void *data, size_t size)
 	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .unique = unique };
 
 	send_with_data(&out, sizeof(out), data, size);
+}
+
+void session_reply_result(uint64_t unique, int error, const void *data, size_t size)
+{
+	if (error)
+		session_reply_status(unique, error);
+	else
+		session_reply(unique, data, size);
 }
 
 /*

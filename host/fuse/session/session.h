@@ -74,23 +74,6 @@ void session_resend(void);
 bool session_is_over(int fd);
 
 /*
- * Another descriptor of the connection, with a list of unanswered requests of its own; -1: errno.
- */
-int session_clone(int fd);
-
-/* In a server: takes ownership of @fd, a descriptor of a connection that has begun. */
-void session_adopt(int fd, const struct session_values *values);
-
-/*
- * Queues every request again that was read and not answered, by whichever server. Before
- * session_read() is called.
- */
-void session_resend(void);
-
-/* Has the kernel ended the connection of @fd? */
-bool session_is_over(int fd);
-
-/*
  * Before the daemon exits: gives the connection up, so that a thread that a client keeps in the
  * kernel does not keep it. Other threads may still use it in vain.
  */
@@ -112,11 +95,14 @@ bool session_read(struct request *request, void *buffer);
 /* Would session_read() return at once, unless another thread takes the request? */
 bool session_has_request(void);
 
-/* Replies with @error (positive errno, 0 for success) and no data. */
-void session_reply_error(uint64_t unique, int error);
+/* Replies with @error, 0 or -errno, and no data. */
+void session_reply_status(uint64_t unique, int error);
 
 /* Replies with @size bytes at @data. */
 void session_reply(uint64_t unique, const void *data, size_t size);
+
+/* Replies with @size bytes at @data, or, unless it is 0, with @error. */
+void session_reply_result(uint64_t unique, int error, const void *data, size_t size);
 
 /*
  * Replies to an ioctl with at most SESSION_IOCTL_MAX bytes at @data: @result is what ioctl(2)

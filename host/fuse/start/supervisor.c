@@ -510,18 +510,23 @@ static bool begin_mount(struct supervisor *self, const struct options *options)
 	return false;
 }
 
+sigset_t supervisor_signals(void)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&set, signals[i]);
+	return set;
+}
+
 /* The parts of the daemon that the supervisor has. */
 static struct supervisor *init_supervisor(const struct options *options)
 {
 	struct supervisor *self = daemon_alloc(sizeof(*self));
-	sigset_t set;
+	sigset_t set = supervisor_signals();
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
-	sigaddset(&set, SIGCHLD);
 	self->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	self->successor = no_server;
 	self->max_crashes = options->max_crashes;

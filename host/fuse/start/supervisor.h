@@ -12,11 +12,16 @@
 #ifndef HOST_FUSE_SUPERVISOR_H
 #define HOST_FUSE_SUPERVISOR_H
 
+#include <signal.h>
+
 struct options;
+
+/* The signals that the supervisor handles, to be blocked before supervisor_main(). */
+sigset_t supervisor_signals(void);
 
 /*
  * Mounts, starts a server and supervises it until the end. Returns the exit status of the daemon.
- * SIGTERM, SIGINT, SIGHUP, SIGUSR1 are blocked, no thread was started. @argv: of main().
+ * No thread was started. @argv: of main().
  */
 int supervisor_main(const struct options *options, char **argv);
 

@@ -19,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 
 /* A system call to be made by the receiver. */
 struct inject_call {
@@ -82,6 +83,19 @@ void inject_regs_restart(struct inject_regs *regs, uint64_t insn,
 
 /* Is the instruction at @address of the thread @insn, of @size bytes (at most 8)? */
 bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size);
+
+/* @regs as those of a 64-bit program, and of a 32-bit one, whose struct an architecture defines. */
+static inline struct user_regs_struct *inject_wide(const struct inject_regs *regs)
+{
+	return (struct user_regs_struct *)(uintptr_t)regs->data;
+}
+
+struct regs32;
+
+static inline struct regs32 *inject_narrow(const struct inject_regs *regs)
+{
+	return (struct regs32 *)(uintptr_t)regs->data;
+}
 
 /* Reads the registers of a stopped thread. */
 static inline int inject_regs_read(pid_t tid, struct inject_regs *regs)

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 /* Of the state of a 32-bit program: thumb code; in a block of conditional instructions. */
@@ -32,16 +31,6 @@
 struct regs32 {
 	uint32_t r[13], sp, lr, pc, state, orig_r0;
 };
-
-static struct user_regs_struct *inject_wide(const struct inject_regs *regs)
-{
-	return (struct user_regs_struct *)(uintptr_t)regs->data;
-}
-
-static struct regs32 *inject_narrow(const struct inject_regs *regs)
-{
-	return (struct regs32 *)(uintptr_t)regs->data;
-}
 
 bool inject_arch_supported(void)
 {

@@ -3,7 +3,6 @@
 #include "fds/inject/inject_arch.h"
 
 #include <sys/syscall.h>
-#include <sys/user.h>
 
 #define INSN_SIZE 2
 
@@ -15,16 +14,6 @@
 struct regs32 {
 	uint32_t bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
 };
-
-static struct user_regs_struct *inject_wide(const struct inject_regs *regs)
-{
-	return (struct user_regs_struct *)(uintptr_t)regs->data;
-}
-
-static struct regs32 *inject_narrow(const struct inject_regs *regs)
-{
-	return (struct regs32 *)(uintptr_t)regs->data;
-}
 
 bool inject_arch_supported(void)
 {
