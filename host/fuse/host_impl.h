@@ -18,7 +18,6 @@
 #include "clients/namespaces.h"
 #include "clients/selinux.h"
 #include "events/event_stream.h"
-#include "events/stage_records.h"
 #include "events/trace_events.h"
 #include "fds/fds.h"
 #include "memory/account.h"
@@ -431,17 +430,15 @@ static inline u32 host_shard(void)
 #define host_trace_stages_wanted host_trace_stages_wanted
 static inline bool host_trace_stages_wanted(void)
 {
-	return __builtin_expect(atomic_load_explicit(&daemon_self->stages->is_on,
-						     memory_order_acquire), 0) ||
-	       events_wanted(EVENT_STAGE);
+	return events_wanted(EVENT_STAGE);
 }
 
 #define host_trace_stage host_trace_stage
 static inline void host_trace_stage(enum host_stage stage, u32 id, u32 answers, s32 pid, s32 tid)
 {
-	if (atomic_load_explicit(&daemon_self->stages->is_on, memory_order_acquire))
-		stages_record(stage, id, answers, pid, tid);
-	trace_stage(stage, id, answers, pid, tid);
+	struct event_stage event = { stage, id, answers, pid, tid };
+
+	trace_put(EVENT_STAGE, event);
 }
 
 #endif

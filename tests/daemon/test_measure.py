@@ -10,6 +10,8 @@ from anybinder.process import program
 from served import assert_served, expect_error, server
 
 PROGRAMS = ("bench-ipc",)
+# Events that the ring holds.
+SLOTS = 131072
 OPERATIONS = ("binder", "oneway", "object", "handle", "nested", "file", "deaths", "open", "entry")
 
 
@@ -50,12 +52,12 @@ def test_stages_of_calls_are_recorded(directory):
 def test_stages_older_than_the_ring_are_counted(directory):
     with Daemon(directory, "--record-stages") as daemon, server(daemon.path("binder")):
         client = Client(daemon.path("binder"))
-        for _ in range(65536 // 10 + 100):
+        for _ in range(SLOTS // 10 + 100):
             client.call(b"")
         lines = read_lines(daemon.path("binder_logs/stages"))
         first, lost, last = lines[0].split()
         assert (first, last) == ("#", "lost") and int(lost) > 0
-        assert len(lines) == 1 + 65536
+        assert len(lines) == 1 + SLOTS
         client.close()
 
 

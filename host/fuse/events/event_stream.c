@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Those who have the file open, and the recording of stages. */
 #define READERS_MAX 16u
 #define TICK_NS 5000000
 #define IDLE_NS 500000000ull
@@ -333,6 +334,13 @@ void events_read(struct events_reader *reader, const struct request *request)
 		session_reply_status(request->head->unique, error);
 }
 
+void events_select(struct events_reader *reader, u32 mask)
+{
+	guard_mutex(&daemon_self->events->all->lock);
+	reader->position.mask = mask;
+	update_wanted(daemon_self->events);
+}
+
 /* Data that is to be cleared after use is for root alone; @mask: what is selected. */
 static bool may_select(const struct fuse_in_header *head, u32 mask)
 {
@@ -367,10 +375,7 @@ void events_write(struct events_reader *reader, const struct request *request)
 		session_reply_status(request->head->unique, -EACCES);
 		return;
 	}
-	pthread_mutex_lock(&daemon_self->events->all->lock);
-	reader->position.mask = (u32)mask;
-	update_wanted(daemon_self->events);
-	pthread_mutex_unlock(&daemon_self->events->all->lock);
+	events_select(reader, (u32)mask);
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 

@@ -52,6 +52,9 @@ void events_put_failed(const struct event_failed *failed, bool reply);
 int events_open(u32 uid, u32 owner, struct events_reader **out);
 void events_close(struct events_reader *reader);
 
+/* From now on @reader gets the kinds of @mask, a bit each. */
+void events_select(struct events_reader *reader, u32 mask);
+
 /* Reply to the request; to a READ when there is something, or -EBUSY while another one waits. */
 void events_read(struct events_reader *reader, const struct request *request);
 void events_write(struct events_reader *reader, const struct request *request);

@@ -217,11 +217,4 @@ static inline void trace_failed(const struct host_txn_failure *failure)
 	events_put_failed(&event, failure->is_reply);
 }
 
-static inline void trace_stage(u32 stage, u32 id, u32 answers, s32 pid, s32 tid)
-{
-	struct event_stage event = { stage, id, answers, pid, tid };
-
-	trace_put(EVENT_STAGE, event);
-}
-
 #endif

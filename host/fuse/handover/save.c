@@ -186,7 +186,7 @@ static void save_session(struct save *save)
 		.start_time = (u64)tree_start_time(),
 		.period = expire_stamp(),
 		.next_minor = layout_next_minor(),
-		.stages_on = atomic_load(&daemon_self->stages->is_on),
+		.stages_on = stages_are_on(),
 		.nr_opens = save->nr_opens,
 		.nr_calls = save->nr_calls,
 		.nr_files = save->nr_files,
