@@ -40,39 +40,8 @@ static char *make_room(struct record_writer *writer, size_t size)
 	return bytes;
 }
 
-void record_put(struct record_writer *writer, enum record_type type, const void *fixed,
-		size_t fixed_size, const void *bytes, size_t size)
-{
-	struct record_head head = { type, (uint32_t)fixed_size, (uint32_t)size, 0 };
-	size_t padded = round_up(fixed_size);
-	char *to;
-
-	if (size > UINT32_MAX / 2) {
-		writer->failed = true;
-		return;
-	}
-	to = make_room(writer, sizeof(head) + padded + round_up(size));
-	if (!to)
-		return;
-	memset(to, 0, sizeof(head) + padded + round_up(size));
-	memcpy(to, &head, sizeof(head));
-	memcpy(to + sizeof(head), fixed, fixed_size);
-	if (size)
-		memcpy(to + sizeof(head) + padded, bytes, size);
-}
-
-int record_put_bytes(struct record_writer *writer, const void *bytes, size_t size)
-{
-	char *to = size ? make_room(writer, size) : NULL;
-
-	if (writer->failed)
-		return -ENOMEM;
-	if (size)
-		memcpy(to, bytes, size);
-	return 0;
-}
-
-uint32_t record_put_fd(struct record_writer *writer, int fd)
+/* The place of @fd in the list, plus one; 0: it is -1. */
+static uint32_t put_fd(struct record_writer *writer, int fd)
 {
 	if (fd < 0)
 		return 0;
@@ -88,6 +57,94 @@ uint32_t record_put_fd(struct record_writer *writer, int fd)
 	}
 	writer->fds[writer->nr_fds++] = fd;
 	return writer->nr_fds;
+}
+
+static void pad_record(struct record_writer *writer)
+{
+	size_t size = round_up(writer->size) - writer->size;
+	char *to = make_room(writer, size);
+
+	if (to)
+		memset(to, 0, size);
+}
+
+static void put_field(struct record_writer *writer, const struct record_field *field,
+		      const char *object)
+{
+	char *to = make_room(writer, field->saved);
+	uint32_t place;
+
+	if (!to)
+		return;
+	memset(to, 0, field->saved);
+	if (!object)
+		return;
+	if (field->is_fd) {
+		place = put_fd(writer, *(const int *)(object + field->offset));
+		memcpy(to, &place, sizeof(place));
+	} else {
+		memcpy(to, object + field->offset, field->size);
+	}
+}
+
+static void begin_head(struct record_writer *writer, enum record_type type)
+{
+	struct record_head head = { .type = type };
+
+	writer->record = writer->size;
+	record_put_bytes(writer, &head, sizeof(head));
+}
+
+static void end_fixed(struct record_writer *writer)
+{
+	struct record_head *head = (struct record_head *)(writer->bytes + writer->record);
+
+	if (!writer->failed)
+		head->fixed_size = (uint32_t)(writer->size - writer->record - sizeof(*head));
+	pad_record(writer);
+}
+
+void record_begin(struct record_writer *writer, enum record_type type,
+		  const struct record_layout *layout, const void *const *objects)
+{
+	begin_head(writer, type);
+	for (uint32_t i = 0; i < layout->nr; i++)
+		put_field(writer, &layout->fields[i], objects[layout->fields[i].object]);
+	end_fixed(writer);
+}
+
+void record_end(struct record_writer *writer)
+{
+	struct record_head *head = (struct record_head *)(writer->bytes + writer->record);
+	size_t size;
+
+	if (writer->failed)
+		return;
+	size = writer->size - writer->record - sizeof(*head) - round_up(head->fixed_size);
+	head->size = (uint32_t)size;
+	writer->failed |= size > UINT32_MAX / 2;
+	pad_record(writer);
+}
+
+void record_put(struct record_writer *writer, enum record_type type, const void *fixed,
+		size_t fixed_size, const void *bytes, size_t size)
+{
+	begin_head(writer, type);
+	record_put_bytes(writer, fixed, fixed_size);
+	end_fixed(writer);
+	record_put_bytes(writer, bytes, size);
+	record_end(writer);
+}
+
+int record_put_bytes(struct record_writer *writer, const void *bytes, size_t size)
+{
+	char *to = size ? make_room(writer, size) : NULL;
+
+	if (writer->failed)
+		return -ENOMEM;
+	if (size)
+		memcpy(to, bytes, size);
+	return 0;
 }
 
 void record_free(struct record_writer *writer)
@@ -126,7 +183,7 @@ void record_get(const struct record *record, void *fields, size_t size)
 	memcpy(fields, record->fixed, written);
 }
 
-int record_take_fd(struct record_reader *reader, uint32_t place)
+static int take_fd(struct record_reader *reader, uint32_t place)
 {
 	int fd = -1;
 
@@ -135,6 +192,30 @@ int record_take_fd(struct record_reader *reader, uint32_t place)
 		reader->fds[place - 1] = -1;
 	}
 	return fd;
+}
+
+void record_get_fields(struct record_reader *reader, const struct record *record,
+		       const struct record_layout *layout, void *const *objects)
+{
+	static const char zeros[256];
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < layout->nr; i++) {
+		const struct record_field *field = &layout->fields[i];
+		bool written = at + field->saved <= record->fixed_size;
+		const char *from = written ? record->fixed + at : zeros;
+		char *object = objects[field->object];
+		uint32_t place;
+
+		at += field->saved;
+		if (!object)
+			continue;
+		memcpy(&place, from, sizeof(place));
+		if (field->is_fd)
+			*(int *)(object + field->offset) = take_fd(reader, place);
+		else
+			memcpy(object + field->offset, from, field->size);
+	}
 }
 
 void record_close_fds(struct record_reader *reader)

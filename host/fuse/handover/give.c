@@ -12,7 +12,7 @@
 #include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"
-#include "handover/private.h"
+#include "handover/moved.h"
 #include "names/lookup.h"
 #include "session/session.h"
 #include "workers/worker.h"

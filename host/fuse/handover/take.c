@@ -13,7 +13,7 @@
 #include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"
-#include "handover/private.h"
+#include "handover/moved.h"
 #include "session/session.h"
 #include "workers/worker_pool.h"
 

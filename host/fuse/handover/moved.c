@@ -1,28 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Restores the state of the predecessor: the daemon's records, the engine's stream between them,
- * and what belongs to it.
+ * Writes the state of the daemon while all threads rest, and restores that of a predecessor: the
+ * daemon's records (moved_*.c), and the engine's own stream (core.h) between them.
  *
  * The records are read three times: for what everything else needs; for what the engine's stream
  * refers to; and, after the engine, for what refers to the engine.
  */
 #include "base/daemon_log.h"
-#include "calls/open_file.h"
 #include "core.h"
 #include "events/stage_records.h"
-#include "fds/fds.h"
 #include "handover/handover.h"
-#include "handover/private.h"
-#include "handover/saved.h"
+#include "handover/moved.h"
 #include "memory/account.h"
 #include "names/layout.h"
 #include "names/tree.h"
 #include "session/expire.h"
-#include "session/session.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- writing ---- */
+
+static void save_session(struct save *save)
+{
+	struct session_record session = {
+		.start_time = (u64)tree_start_time(),
+		.period = expire_stamp(),
+		.next_minor = layout_next_minor(),
+		.stages_on = stages_are_on(),
+		.nr_opens = save->nr_opens,
+		.nr_calls = save->nr_calls,
+		.nr_files = save->nr_files,
+	};
+
+	record_put(&save->records, RECORD_SESSION, &session, sizeof(session), NULL, 0);
+}
+
+static int put_engine(struct binder_state_sink *sink, const void *bytes, size_t size)
+{
+	(void)sink;
+	return record_put_bytes(&daemon_self->handover->save->engine, bytes, size);
+}
+
+int save_all(struct save *save, u32 engine_version)
+{
+	struct binder_state_sink sink = { .put = put_engine };
+	int error;
+
+	daemon_self->handover->save = save;
+	daemon_self->handover->attempt++;
+	save->engine_version = engine_version;
+	save_names(save);
+	error = binder_state_write(&sink, engine_version);
+	if (error)
+		return error;
+	save_opens(save);
+	save_calls(save);
+	save_files(save);
+	save_texts(save);
+	save_session(save);
+	return save->records.failed ? -ENOMEM : 0;
+}
+
+void save_free(struct save *save)
+{
+	record_free(&save->records);
+	record_free(&save->engine);
+	free(save->entries);
+	daemon_self->handover->save = NULL;
+}
+
+/* ---- objects by their numbers ---- */
+
+/* The slot of @number, or the free one where it belongs. */
+static void **slot_of(const struct by_number *table, u64 number)
+{
+	u32 at = (u32)((number * 0x9e3779b97f4a7c15ull) >> 32);
+
+	while (table->slots[at & (table->nr - 1)] &&
+	       *(u64 *)table->slots[at & (table->nr - 1)] != number)
+		at++;
+	return &table->slots[at & (table->nr - 1)];
+}
+
+void *by_number_find(const struct by_number *table, u64 number)
+{
+	return *slot_of(table, number);
+}
+
+void by_number_insert(struct by_number *table, void *object)
+{
+	*slot_of(table, *(u64 *)object) = object;
+}
+
+static bool make_table(struct by_number *table, u32 nr)
+{
+	table->nr = nr;
+	table->slots = calloc(nr, sizeof(*table->slots));
+	return table->slots;
+}
+
+/* ---- restoring ---- */
 
 static bool restore_session(struct restore *restore, const struct record *record)
 {
@@ -30,30 +109,6 @@ static bool restore_session(struct restore *restore, const struct record *record
 	atomic_store(&daemon_self->expire->period, restore->session.period);
 	tree_set_start_time((time_t)restore->session.start_time);
 	return true;
-}
-
-static bool restore_helper(struct restore *restore, const struct record *record)
-{
-	struct saved_helper saved;
-	struct helper_state state;
-	u32 oldest, newest;
-
-	record_get(record, &saved, sizeof(saved));
-	state = (struct helper_state){
-		.control = record_take_fd(&restore->records, saved.control),
-		.pidfd = record_take_fd(&restore->records, saved.pidfd),
-		.generation = saved.generation,
-	};
-	errno = 0;
-	if (state.control >= 0 && fds_take_over(&state))
-		return true;
-	fds_helper_versions(&oldest, &newest);
-	if (errno == EPROTO)
-		snprintf(restore->why, sizeof(restore->why),
-			 "the helper process does not know "
-			 "versions %u to %u of its messages, those of this program",
-			 oldest, newest);
-	return false;
 }
 
 /* When a record is read. */
@@ -121,13 +176,10 @@ static bool make_tables(struct restore *restore)
 		nr++;
 	while (slots < 2 * nr)
 		slots *= 2;
-	restore->nr_slots = slots;
-	restore->nr_file_slots = slots;
-	restore->opens = calloc(slots, sizeof(*restore->opens));
-	restore->files = calloc(slots, sizeof(*restore->files));
 	restore->entries = calloc(nr, sizeof(*restore->entries));
 	restore->last = calloc(nr, sizeof(*restore->last));
-	return restore->opens && restore->files && restore->entries && restore->last;
+	return make_table(&restore->opens, slots) && make_table(&restore->files, slots) &&
+	       restore->entries && restore->last;
 }
 
 static bool restore_engine(struct restore *restore, const void *bytes, size_t size)
@@ -145,7 +197,7 @@ static bool restore_engine(struct restore *restore, const void *bytes, size_t si
 /* What the predecessor counted is what is charged now. */
 static void compare_counts(const struct restore *restore)
 {
-	const struct saved_session *saved = &restore->session;
+	const struct session_record *saved = &restore->session;
 
 	if (saved->nr_opens != restore->nr_opens || saved->nr_calls != restore->nr_calls ||
 	    saved->nr_files != restore->nr_files)
@@ -190,10 +242,10 @@ void restore_settle(struct restore *restore)
 
 void restore_free(struct restore *restore)
 {
-	for (u32 i = 0; restore->opens && i < restore->nr_slots; i++)
-		free(restore->opens[i]);
-	free(restore->opens);
-	free(restore->files);
+	for (u32 i = 0; restore->opens.slots && i < restore->opens.nr; i++)
+		free(restore->opens.slots[i]);
+	free(restore->opens.slots);
+	free(restore->files.slots);
 	free(restore->entries);
 	free(restore->last);
 	free(restore->left);
