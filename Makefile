@@ -7,6 +7,7 @@
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TEST_PROGRAMS    likewise, what only tests need
+#   COMPUTING_PROGRAMS  what tests that only compute need: built while the others run
 #   VM_MODULES       targets that build the kernel modules for `make vm-test`
 #   TESTS            what `make test` runs besides the tests of pytest: NAME, or NAME:VARIANT
 #   VM_TESTS         what `make vm-test` runs, likewise
@@ -62,9 +63,11 @@ CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -DANYBINDER_VERSION='"$(VER
 LDFLAGS  := -pthread $(EXTRA_LDFLAGS)
 LDLIBS   :=
 
-PROGRAMS :=
-TEST_PROGRAMS :=
-VM_MODULES :=
+# Expanded late: a fragment may name what a later one defines.
+PROGRAMS =
+TEST_PROGRAMS =
+COMPUTING_PROGRAMS =
+VM_MODULES =
 TESTS :=
 VM_TESTS :=
 COMPUTING :=
@@ -96,7 +99,7 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all check check-needs test test-needs vm-test vm-build bench demo setup tidy lint clean help \
+.PHONY: all check test test-needs vm-test vm-build bench demo setup tidy lint clean help \
 	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
@@ -141,30 +144,34 @@ needs_of_all = $(sort $(foreach test,$(1), \
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
 # Most tests wait: more of them than processors run at a time.
 WORKERS := $(shell echo $$(($(shell nproc) * 3)))
-PYTEST = ANYBINDER_BUILT=1 $(PYTHON) -m pytest -n $(WORKERS) --dist loadgroup
+# $(call pytest,WORKERS,WHAT IS BUILT): the rest is built, or found to be up to date, by the tests.
+pytest = ANYBINDER_BUILT="$(2)" $(PYTHON) -m pytest -n $(1) --dist loadgroup
 
 # What is not built here fails in the test that needs it.
+CHECK_PROGRAMS := $(addprefix $(BIN)/,unit_test anybinder-sim anybinder anybinderd anybinderd-asan \
+	anybinder-conformance conformance-engine)
 ## check: what finds most mistakes, in two minutes
-check: check-needs
-	@$(PYTEST) -m check
-
-check-needs:
-	-@$(PARALLEL_MAKE) --keep-going $(addprefix $(BIN)/,unit_test anybinder-sim anybinder anybinderd \
-		anybinderd-asan anybinder-conformance)
+check:
+	-@$(PARALLEL_MAKE) --keep-going $(CHECK_PROGRAMS)
+	@$(call pytest,$(WORKERS),$(CHECK_PROGRAMS)) -m check
 
 ## test: set up, and run every test that needs no virtual machine; ends with the totals
 test:
 	@scripts/setup build test
 	-@$(PARALLEL_MAKE) --keep-going test-needs
-	@$(PYTEST) --record $(BUILD)/test.total
+	@mkdir -p $(BUILD)/locks
+	@nice -n 19 flock $(BUILD)/locks/make $(PARALLEL_MAKE) --keep-going $(COMPUTING_PROGRAMS) & \
+		$(call pytest,$(WORKERS),$(PROGRAMS) $(TEST_PROGRAMS)) --record $(BUILD)/test.total; \
+		status=$$?; wait; exit $$status
 
 test-needs: all $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
 
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the totals
 vm-test:
 	@scripts/setup build test vm
-	-@$(PARALLEL_MAKE) --keep-going vm-fetch all vm-build
-	@$(PYTEST) -n $(shell nproc) --vm --record $(BUILD)/vm-test.total
+	-@$(PARALLEL_MAKE) --keep-going vm-fetch test-needs vm-build
+	@$(call pytest,$(shell nproc),$(PROGRAMS) $(TEST_PROGRAMS) $(VM_MODULES)) --vm \
+		--record $(BUILD)/vm-test.total
 
 # vm-build: the modules for vm-test; may run beside make test
 vm-build: vm-fetch

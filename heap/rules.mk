@@ -9,7 +9,7 @@ HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread
 HEAP_SIM_SRCS := heap/pool.c heap/store.c host/test/fiber.c $(wildcard heap/sim/*.c)
 
-TEST_PROGRAMS += $(addprefix $(BIN)/,heap_test_asan heap_test_tsan heap-sim)
+COMPUTING_PROGRAMS += $(addprefix $(BIN)/,heap_test_asan heap_test_tsan heap-sim)
 
 $(eval $(call object_rule,heap-asan,$$(CC),$(HEAP_TEST_FLAGS) $(HEAP_ASAN)))
 $(BIN)/heap_test_asan: LDFLAGS += $(HEAP_ASAN)

@@ -49,6 +49,7 @@ def test_arithmetic_of_measurements(script):
     assert not status, output
 
 
+@pytest.mark.computing
 def test_versions(program, case):
     """Each program answers --version with a name and the version; the workspaces of Rust, whose
     programs are not all built here, and the packages have it, too."""

@@ -83,7 +83,9 @@ def suite(request):
     Returns the output. The processes that it leaves are killed.
     """
     def run(argv, timeout=300, env=()):
-        nice = ["nice", "-n19"] if request.node.get_closest_marker("computing") else []
+        nice = []
+        if request.node.get_closest_marker("computing"):
+            nice, timeout = ["nice", "-n19"], max(timeout, 1800)    # the last to get a processor
         with subprocess.Popen([*nice, *argv], cwd=TOP, env=environment() | dict(env), text=True,
                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, start_new_session=True) as process:

@@ -87,7 +87,7 @@ def boot(items):
     with tempfile.TemporaryDirectory(prefix="pytest-") as directory:
         path = os.path.join(directory, "reports")
         argv = vm_run(*mark.args, **{"timeout": 600, **mark.kwargs}, share=directory,
-                      env=[f"{REPORTS}={path}", f"{IS_BUILT}=1", "PYTHONDONTWRITEBYTECODE=1"])
+                      env=[f"{REPORTS}={path}", f"{IS_BUILT}=all", "PYTHONDONTWRITEBYTECODE=1"])
         done = subprocess.run([*argv, PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-q",
                                *[plain(item.nodeid) for item in items]], cwd=TOP, text=True,
                               env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

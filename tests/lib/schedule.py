@@ -3,8 +3,8 @@
 
 --vm         the tests of `make vm-test` instead of those of `make test`
 --long       also those that take long
---turn N     of each group of alternatives (mark `turn`) the Nth, counted round
---again N    runs up to N failed items once more at the end; what passes then is UNSTABLE
+--turn N     ($TURN) of each group of alternatives (mark `turn`) the Nth, counted round
+--again N    ($TEST_AGAIN) runs up to N failed items once more; what passes then is UNSTABLE
 --record F   writes "N passed, N failed, N skipped" to F
 """
 import collections
@@ -23,8 +23,10 @@ def pytest_addoption(parser):
     group = parser.getgroup("anybinder")
     group.addoption("--vm", action="store_true", help="the tests of `make vm-test`")
     group.addoption("--long", action="store_true", help="also tests that take long")
-    group.addoption("--turn", type=int, default=None, help="the Nth of each group of alternatives")
-    group.addoption("--again", type=int, default=0, help="run up to N failed tests once more")
+    group.addoption("--turn", type=int, default=os.environ.get("TURN"),
+                    help="the Nth of each group of alternatives")
+    group.addoption("--again", type=int, default=int(os.environ.get("TEST_AGAIN", "0")),
+                    help="run up to N failed tests once more")
     group.addoption("--record", help="file for the total line")
 
 
@@ -60,13 +62,27 @@ def pytest_collection_modifyitems(config, items):
         if out:
             config.hook.pytest_deselected(items=[item for item in items if item in out])
             items[:] = [item for item in items if item not in out]
-    items.sort(key=lambda item: -seconds_of(item))
+    for item in items:
+        if item.get_closest_marker("computing") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))    # it is the last to get a processor
+    items[:] = ordered(items)
 
 
-def seconds_of(item):
-    """What its mark says."""
-    mark = item.get_closest_marker("takes")
-    return mark.args[0] if mark else 0
+def ordered(items):
+    """What takes longest begins first; items that only compute are spread among the others, behind
+    the first third, so that the processors are never without work."""
+    def seconds_of(item):
+        mark = item.get_closest_marker("takes")
+        return mark.args[0] if mark else 1
+
+    kinds = [[], []]
+    for item in sorted(items, key=seconds_of, reverse=True):
+        kinds[bool(item.get_closest_marker("computing"))].append(item)
+    waiting, computing = kinds
+    places = [(index / max(1, len(waiting)), item) for index, item in enumerate(waiting)]
+    places += [(1 / 3 + index / max(1, len(computing)) * 2 / 3, item)
+               for index, item in enumerate(computing)]
+    return [item for _, item in sorted(places, key=lambda place: place[0])]
 
 
 @contextlib.contextmanager

@@ -16,5 +16,5 @@ $(BIN)/conformance-engine: LDFLAGS += $(UNIT_SAN)
 $(BIN)/conformance-engine: $(CONFORMANCE_ENGINE_SRC:%.c=$(OBJ)/conformance-engine/%.o) \
 	$(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/unit/%.o)
 
-PROGRAMS += $(BIN)/conformance-engine
+COMPUTING_PROGRAMS += $(BIN)/conformance-engine
 conformance.engine.needs := $(BIN)/conformance-engine

@@ -4,7 +4,7 @@
 ALLOC_SRCS := $(wildcard tests/engine/alloc/*.c) core/memory/alloc.c core/memory/pages.c \
 	core/pure/range.c core/base/rbtree.c host/test/sim.c host/test/heap.c host/test/fiber.c
 
-PROGRAMS += $(BIN)/alloc_exhaustive
+COMPUTING_PROGRAMS += $(BIN)/alloc_exhaustive
 
 $(eval $(call object_rule,alloc,$$(CC),-Icore -Ihost -Ihost/test -DBINDER_DEBUG))
 $(BIN)/alloc_exhaustive: $(ALLOC_SRCS:%.c=$(OBJ)/alloc/%.o)

@@ -19,7 +19,7 @@ FUZZ_MAX_LEN := 4096
 TARGET ?= stream
 SECONDS ?= 0
 
-TEST_PROGRAMS += $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
+COMPUTING_PROGRAMS += $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
 .PHONY: fuzz fuzz-merge $(FUZZ_TARGETS:%=fuzz-inputs-%)
 
 # Each time anew: libFuzzer adds what it finds to the first directory that it is given.

@@ -13,7 +13,7 @@ EXHAUSTIVE_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -Wno-maybe-uninitia
 # It calls functions of access.c; the library of the race detector is not linked.
 EXHAUSTIVE_WATCH := -fsanitize=thread
 
-PROGRAMS += $(BIN)/anybinder-sim-exhaustive
+COMPUTING_PROGRAMS += $(BIN)/anybinder-sim-exhaustive
 
 $(eval $(call object_rule,sim-watched,$$(CC),$(EXHAUSTIVE_FLAGS) $(EXHAUSTIVE_WATCH)))
 $(eval $(call object_rule,sim-exhaustive,$$(CC),$(EXHAUSTIVE_FLAGS)))

@@ -6,8 +6,7 @@ SIM_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(addprefix host/test/,fiber.c heap.c sim
 SIM_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_COVER -Wno-maybe-uninitialized
 SIM_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-PROGRAMS += $(BIN)/anybinder-sim
-TEST_PROGRAMS += $(BIN)/anybinder-sim-asan
+COMPUTING_PROGRAMS += $(BIN)/anybinder-sim $(BIN)/anybinder-sim-asan
 
 $(eval $(call object_rule,sim,$$(CC),$(SIM_FLAGS)))
 SIM_OBJS := $(SIM_SRCS:%.c=$(OBJ)/sim/%.o)

@@ -6,7 +6,7 @@ UNIT_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(wildcard core/*/*_test.c host/test/*.c
 UNIT_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 
-TEST_PROGRAMS += $(BIN)/unit_test $(BIN)/race_test
+COMPUTING_PROGRAMS += $(BIN)/unit_test $(BIN)/race_test
 
 $(eval $(call object_rule,unit,$$(CC),$(UNIT_FLAGS) $(UNIT_SAN)))
 $(BIN)/unit_test: LDFLAGS += $(UNIT_SAN)

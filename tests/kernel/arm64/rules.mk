@@ -25,7 +25,7 @@ LONG_TESTS += $(ARM64_TESTS)
 vm-test-arm64:
 	@scripts/setup build test vm arm64
 	@$(MAKE) --no-print-directory vm-fetch
-	@$(PYTEST) -n 1 --long -k arm64
+	@$(call pytest,1,) --long -k arm64
 
 vm-fetch-arm64: build/vm/init-arm64
 	vm/foreign.sh arm64
