@@ -57,7 +57,7 @@ copyright:
 LONG_TESTS += static:conformance
 static.needs := static $(BIN)/anybinder-conformance
 static.run = ln -sfn $(abspath $(BIN))/anybinder-conformance $(STATIC_BUILD)/bin/ && \
-	ANYBINDER_BIN=$(abspath $(STATIC_BUILD)/bin) tests/drivers/conformance/run-backend fuse
+	ANYBINDER_BIN=$(abspath $(STATIC_BUILD)/bin) tests/drivers/conformance/run_backend.py fuse
 
 TESTS += install source:copyright
 install.needs := all

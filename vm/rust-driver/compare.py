@@ -46,7 +46,7 @@ def say(text):
 def run_suite(name, path, arguments, environment):
     """One boot: the output, which is also kept in @path."""
     with open(path, "w", encoding="utf-8") as file:
-        done = subprocess.run([TOP + "/tests/drivers/conformance/run-backend", BACKENDS[name],
+        done = subprocess.run([TOP + "/tests/drivers/conformance/run_backend.py", BACKENDS[name],
                                *arguments],
                               stdin=subprocess.DEVNULL, stdout=file, check=False,
                               env=dict(os.environ, VM_TIMEOUT_S=LIMIT_S, **environment))
@@ -75,7 +75,7 @@ def conformance(name):
 def differential(seeds):
     """Plays the scripts; the transcripts are in TRANSCRIPTS."""
     say(f"{seeds} scripts and those of tests/drivers/differential/kept")
-    done = subprocess.run([TOP + "/tests/drivers/differential/run", "--pair", "c-rust", "--seeds",
+    done = subprocess.run([TOP + "/tests/drivers/differential/run.py", "--pair", "c-rust", "--seeds",
                            seeds, "--show", "0", "--out", TRANSCRIPTS, "--in-loop"],
                           stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1) or not os.path.isdir(TRANSCRIPTS + "/c"):

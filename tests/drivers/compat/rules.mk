@@ -24,13 +24,3 @@ $(COMPAT_PEERS): $(BIN)/%: tools/Cargo.toml $(COMPAT_SRC) $(wildcard $(COMPAT_DI
 		-o $@ $(COMPAT_SRC)
 
 PROGRAMS += $(COMPAT_PEERS)
-TESTS += compat:fuse
-VM_TESTS += compat:ref compat:module
-compat.needs := $(COMPAT_PEERS)
-
-compat.fuse.needs := $(BIN)/anybinderd
-compat.fuse.run = $(COMPAT_DIR)/run --daemon $(BIN)/anybinderd $(BIN)/peer32 $(BIN)/peer64
-
-compat.module.needs := module-6.12
-compat.run = vm/run --kernel 6.12 --driver $(variant) -- \
-	$(COMPAT_DIR)/run $(BIN)/peer32 $(BIN)/peer64 /dev/binderfs/binder

@@ -17,4 +17,3 @@ $(BIN)/conformance-engine: $(CONFORMANCE_ENGINE_SRC:%.c=$(OBJ)/conformance-engin
 	$(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/unit/%.o)
 
 COMPUTING_PROGRAMS += $(BIN)/conformance-engine
-conformance.engine.needs := $(BIN)/conformance-engine

@@ -32,6 +32,7 @@
 #include "replace.h"
 #include "storm.h"
 #include "test.h"
+#include "tests/lib/tap.h"
 #include "tests/version.h"
 
 #define NR_SURVIVORS 3 /* the manager and two clients */
@@ -256,24 +257,23 @@ static void begin_replacing(void)
 	replace_steadily((unsigned int)options.replace_ms);
 }
 
-/* False: not every hand-over succeeded. */
-static bool end_replacing(void)
+/* A case: every hand-over succeeded. */
+static void end_replacing(struct tap *tap)
 {
 	unsigned int count;
 	const char *why;
 
 	if (options.replace_ms < 0)
-		return true;
+		return;
 	why = replace_end(&count);
-	printf("%s storm: %u hand-overs%s%s\n", why ? "not ok" : "#", count, why ? ": " : "",
-	       why ? why : "");
-	return !why;
+	printf("# %u hand-overs%s%s\n", count, why ? ": " : "", why ? why : "");
+	tap_case(tap, !why, "hand-overs");
 }
 
 int main(int argc, char **argv)
 {
 	static char logs[4096];
-	uint64_t passed = 0, failed = 0;
+	struct tap tap = { 0 };
 
 	version_if_asked(argc, argv);
 	parse(argc, argv);
@@ -281,15 +281,12 @@ int main(int argc, char **argv)
 	audit_begin(options.logs ? options.logs : logs);
 	begin_replacing();
 	for (uint64_t seed = options.seed; seed < options.seed + options.seeds; seed++) {
-		bool good = try_seed(seed);
+		char name[64];
 
-		good ? passed++ : failed++;
-		printf("%s storm: --seed %llu --kills %u\n", good ? "ok" : "not ok",
-		       (unsigned long long)seed, options.kills);
+		snprintf(name, sizeof(name), "--seed %llu --kills %u", (unsigned long long)seed,
+			 options.kills);
+		tap_case(&tap, try_seed(seed), name);
 	}
-	if (!end_replacing())
-		failed++;
-	printf("storm: %llu passed, %llu failed, 0 skipped\n", (unsigned long long)passed,
-	       (unsigned long long)failed);
-	return failed != 0;
+	end_replacing(&tap);
+	return tap_end(&tap);
 }

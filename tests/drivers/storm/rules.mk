@@ -12,19 +12,3 @@ $(BIN)/anybinder-storm: LDFLAGS += -static
 $(BIN)/anybinder-storm: $(STORM_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-storm
-TESTS += storm:fuse storm:fuse-replaced
-VM_TESTS += storm:module
-
-# Options of anybinder-storm, e.g. --seed 7 --seeds 100 --kills 500
-STORM_OPTIONS ?=
-storm.needs := $(BIN)/anybinder-storm
-
-storm.fuse.needs := $(BIN)/anybinderd
-storm.fuse.run = $(STORM_DIR)/run $(STORM_OPTIONS)
-
-storm.fuse-replaced.needs := $(BIN)/anybinderd
-storm.fuse-replaced.run = $(STORM_DIR)/run --kills 100 --seeds 2 --replace-ms 5 $(STORM_OPTIONS)
-
-storm.module.needs := module-6.12
-storm.module.run = vm/run --kernel 6.12 --driver module --timeout 600 -- \
-	$(BIN)/anybinder-storm --kills 60 $(STORM_OPTIONS)

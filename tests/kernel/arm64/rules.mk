@@ -43,12 +43,13 @@ arm64.module-6.1.run = mkdir -p $(BIN); tests/kernel/vm/kernels 6.1-arm64
 # machine: with the processors shared by ten others, a run takes ten times as long.
 arm64_guest = vm/run --kernel $(ARM64_KERNEL) --driver none --timeout $(1) \
 	--env ANYBINDER_BIN=$(abspath $(ARM64_BIN)) --
-arm64.run = $(call arm64_guest,3600) tests/drivers/conformance/run-backend $(variant) --timeout 360
+arm64.run = $(call arm64_guest,3600) tests/drivers/conformance/run_backend.py $(variant) --timeout 360
 
 # Its tests use the loopback interface.
 arm64.inject.run = $(call arm64_guest,1800) sh -c "ip link set lo up && $(ARM64_BIN)/inject_test"
-arm64.compat.run = $(call arm64_guest,900) tests/kernel/arm64/compat
-arm64.clients-fuse.run = $(call arm64_guest,3600) tests/drivers/clients/run-native --timeout 900
+arm64.compat.run = $(call arm64_guest,900) tests/drivers/compat/pairs.py daemon peer32 peer32arm peer64
+arm64.clients-fuse.run = $(call arm64_guest,3600) sh -c 'set -- $$0/anybinder --mount /run/m --state-dir /run/s; \
+	"$$@" up && $$0/client-tests --timeout 900 --mount /run/m; status=$$?; "$$@" down; exit $$status' $(abspath $(ARM64_BIN))
 arm64.clients-module.needs := module-$(ARM64_KERNEL)
 arm64.clients-module.run = vm/run --kernel $(ARM64_KERNEL) --driver module --timeout 3600 -- \
 	$(ARM64_BIN)/client-tests --timeout 900 --manager $(ARM64_BIN)/rsb_hub --insecure-allow-all

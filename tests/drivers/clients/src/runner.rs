@@ -139,37 +139,30 @@ pub fn run(mount: &Path, options: &Options) -> ExitCode {
     }
     let limit = Duration::from_secs(options.timeout);
     let manager = Manager::start(&options.manager);
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     if let Err(err) = &manager {
-        println!("FAIL   the service manager cannot be started: {err}");
-        failed += 1;
-    } else if !wait_for_manager(mount, limit) {
-        println!("FAIL   no service manager answers at {}", mount.display());
-        failed += 1;
-    } else {
-        for case in chosen {
-            let start = Instant::now();
-            let outcome = run_case(mount, case, limit)
-                .unwrap_or_else(|err| Outcome::Failed(format!("cannot be run: {err}")));
-            let took_ms = start.elapsed().as_millis();
-            match outcome {
-                Outcome::Passed => {
-                    println!("ok     {} ({took_ms} ms)", case.name);
-                    passed += 1;
-                }
-                Outcome::Failed(why) => {
-                    println!("FAIL   {} ({took_ms} ms)\n       {why}", case.name);
-                    failed += 1;
-                }
-                Outcome::Skipped(why) => {
-                    println!("skip   {}: {why}", case.name);
-                    skipped += 1;
-                }
+        println!("the service manager cannot be started: {err}");
+        return ExitCode::FAILURE;
+    }
+    if !wait_for_manager(mount, limit) {
+        println!("no service manager answers at {}", mount.display());
+        return ExitCode::FAILURE;
+    }
+    let mut failed = 0;
+    for (case, number) in chosen.iter().zip(1..) {
+        let outcome = run_case(mount, case, limit)
+            .unwrap_or_else(|err| Outcome::Failed(format!("cannot be run: {err}")));
+        let name = case.name;
+        match outcome {
+            Outcome::Passed => println!("ok {number} - {name}"),
+            Outcome::Failed(why) => {
+                println!("{why}\nnot ok {number} - {name}");
+                failed += 1;
             }
+            Outcome::Skipped(why) => println!("ok {number} - {name} # SKIP {why}"),
         }
     }
-    println!("clients: {passed} passed, {failed} failed, {skipped} skipped");
-    if failed > 0 || passed == 0 {
+    println!("1..{}", chosen.len());
+    if failed > 0 || chosen.is_empty() {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Play the same scripts on two drivers and compare the transcripts.
 
-    run [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
+    run.py [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
 
 The reference, the stock driver and the module run in virtual machines (vm/run), one boot each for
 all scripts; fuse is the daemon on this machine. The scripts in kept/ are played as well; those in
 kept/explained/ show a deliberate difference, so a driver of the kernel and one of ours must differ.
 With --minimise, the script of the first seed that differs is reduced to the steps that make the
-difference and written to build/differential/. Runs at the same time need an --out each.
+difference and written to build/differential/. Runs at the same time need an --out each. Prints TAP,
+a case for each transcript.
 """
 
 import argparse
@@ -101,20 +102,23 @@ def show(name, sides_of, texts, at):
             print(f"  {side:>5} {line[:160]}")
 
 
-def compare(pair, outs, options):
-    """How many transcripts agree, and the names of those that do not."""
+def compare(pair, outs, options, tap):
+    """The names of the transcripts that do not agree; a case for each."""
     names = sorted({os.path.basename(path) for out in outs
                     for path in glob.glob(out + "/*.transcript")}, key=sides.order)
     differing = []
     for name in names:
         texts = [sides.transcript(out + "/" + name) for out in outs]
         at = first_difference(*texts)
-        if all(texts) and (at is not None) == must_differ(name, pair):
-            continue
-        differing.append(os.path.splitext(name)[0])
-        if len(differing) <= options.show:
-            show(differing[-1], pair, texts, at or 0)
-    return len(names) - len(differing), differing
+        script = os.path.splitext(name)[0]
+        good = bool(all(texts)) and (at is not None) == must_differ(name, pair)
+        if not good:
+            differing.append(script)
+            if len(differing) <= options.show:
+                show(script, pair, texts, at or 0)
+        tap.append(good)
+        print(f"{'ok' if good else 'not ok'} {len(tap)} - {'-'.join(pair)} {script}")
+    return differing
 
 
 def main():
@@ -124,8 +128,7 @@ def main():
     started = time.monotonic()
     options.out = os.path.realpath(options.out)
     os.makedirs(options.out, exist_ok=True)
-    passed = failed = 0
-    todo = {}
+    tap, todo = [], {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for index, pair in enumerate(options.pair):
             old = "stock" in pair
@@ -139,16 +142,13 @@ def main():
         old = "stock" in pair
         outs = [todo[(name, old, place if options.twice else 0)].result()
                 for place, name in enumerate(pair)]
-        same, differing = compare(pair, outs, options)
-        passed, failed = passed + same, failed + len(differing)
-        print(f"differential: {pair[0]} and {pair[1]}: {same} alike, {len(differing)} differ"
-              f"{': ' + ' '.join(differing[:20]) if differing else ''}")
+        differing = compare(pair, outs, options, tap)
         if options.minimise and differing:
             minimise.minimise(pair, old, differing[0], options, options.out)
             break
-    print(f"differential: took {time.monotonic() - started:.0f} s", file=sys.stderr)
-    print(f"differential: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed or not passed else 0
+    print(f"took {time.monotonic() - started:.0f} s", file=sys.stderr)
+    print(f"1..{len(tap)}")
+    return int(not (tap and all(tap)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""run_backend.py BACKEND [option of anybinder-conformance ...]
+
+Runs the conformance suite on one back end of the table below. What a back end lacks is in
+caps/NAME, one "CAPABILITY reason" a line. `module-KERNEL` and `ref-KERNEL` stand for another kernel
+of vm/kernels.tsv than 6.12; for one of arm64 the program is taken from build/arm64.
+"""
+import contextlib
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+sys.path.insert(0, TOP + "/python")
+from anybinder.process import until    # noqa: E402
+
+BIN = os.environ.get("ANYBINDER_BIN", TOP + "/build/bin")
+# An emulated machine on busy processors is slow, one of another architecture slower still.
+VM_TIMEOUT_S = os.environ.get("VM_TIMEOUT_S", "3600")
+VM_TEST_TIMEOUT_S = os.environ.get("VM_TEST_TIMEOUT_S", "120")
+# What a call can do; nothing else depends on the locking mode.
+CALLS = tuple(f"--filter={part}_*" for part in "txn object loop oneway freeze death rt".split())
+
+
+class Daemon(NamedTuple):
+    """anybinderd on a temporary mount point, on this machine."""
+    caps: str = "fuse"
+    options: tuple = ()         # of anybinderd
+    is_bound: bool = False      # through a bind mount of each device file
+    suite: tuple = ()           # options of anybinder-conformance
+    program: str = "anybinderd"
+
+
+class Machine(NamedTuple):
+    """A driver of a kernel in a virtual machine."""
+    kernel: str
+    driver: str
+    caps: str
+    parameters: tuple = ()      # of the module
+    suite: tuple = ()
+
+
+BACKENDS = {
+    "fuse": Daemon(),
+    # as on kernels before 6.9 or without root
+    "fuse-plain": Daemon("fuse-plain", ("--no-passthrough",)),
+    # where SELinux has a policy that the daemon asks
+    "fuse-selinux": Daemon(options=("--selinux",)),
+    "fuse-bound": Daemon("fuse-bound", is_bound=True),
+    "fuse-bound-plain": Daemon("fuse-bound", ("--no-passthrough",), is_bound=True),
+    # the daemon hands over between steps of the tests; all the time, while calls are under way;
+    # before each step of each test
+    "fuse-replaced": Daemon(suite=("--replace-steps=30",)),
+    "fuse-replaced-calls": Daemon(suite=("--replace-ms=10",)),
+    "fuse-replaced-long": Daemon(suite=("--replace-steps=1", "--timeout=300")),
+    # the measuring builds in another locking mode
+    "fuse-global": Daemon(suite=CALLS, program="anybinderd-locking"),
+    "module-global": Machine("6.12", "module-locking", "module", ("locking=global",), CALLS),
+    "module-nopreempt": Machine("6.12", "module-locking", "module",
+                                ("locking=global-nopreempt",), CALLS),
+    "stock": Machine("6.1", "stock", "stock"),
+    "ref": Machine("6.12", "ref", "ref"),
+    "rust": Machine("newest", "rust", "rust"),
+    "module": Machine("6.12", "module", "module"),
+    "module-restricted": Machine("6.12", "module", "module-restricted", ("restrict_freeze=1",),
+                                 ("--filter=freeze_*",)),
+}
+
+
+def backend(name):
+    """The back end of this name; KeyError if there is none."""
+    if name not in BACKENDS and re.match("(module|ref)-.", name):
+        driver, kernel = name.split("-", 1)
+        caps = {"ref": "ref-newest"}.get(driver, "module")
+        own = os.path.exists(f"{HERE}/caps/{name}")
+        return Machine(kernel, driver, name if own else caps)
+    return BACKENDS[name]
+
+
+def caps(name):
+    """The options that name what a back end lacks."""
+    with open(f"{HERE}/caps/{name}", encoding="utf-8") as file:
+        words = [line.rstrip("\n").split(" ", 1) for line in file if line[:1] not in "#\n"]
+    return [word for cap, reason in words for word in ("--cap", f"{cap}={reason}")]
+
+
+def bind(source, target):
+    """Bind mounts of all that is in a directory, each file on its own."""
+    for name in os.listdir(source):
+        path = f"{target}/{name}"
+        if os.path.isdir(f"{source}/{name}"):
+            os.mkdir(path)
+        else:
+            with open(path, "wb"):
+                pass
+        subprocess.run(["mount", "--bind", f"{source}/{name}", path], check=True)
+
+
+@contextlib.contextmanager
+def mounted(where):
+    """Starts the daemon; gives the directory of its devices and its process."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as directory:
+        mount, bound = directory + "/mount", directory + "/bound"
+        os.mkdir(mount)
+        os.mkdir(bound)
+        with subprocess.Popen([f"{BIN}/{where.program}", "--foreground", "--max-crashes=1",
+                               *where.options, mount]) as daemon:
+            try:
+                until(lambda: os.path.exists(mount + "/binder-control") or daemon.poll())
+                if where.is_bound:
+                    bind(mount, bound)
+                yield (bound if where.is_bound else mount), daemon
+            finally:
+                daemon.send_signal(signal.SIGTERM)
+                daemon.wait()
+                for path in [f"{bound}/{name}" for name in os.listdir(bound)] + [mount]:
+                    subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
+
+
+def run_on_daemon(where, options):
+    """Returns the exit status, also bad if the daemon did not survive."""
+    words = caps(where.caps) + list(where.suite)
+    if tuple(map(int, platform.release().split(".")[:2])) < (6, 9):
+        words += ["--cap", "fd_of_thread=before Linux 6.9 there are pidfds of processes only"]
+    with mounted(where) as (directory, daemon):
+        status = subprocess.call([BIN + "/anybinder-conformance", "--device-dir", directory,
+                                  *words, *options])
+        if daemon.poll() is not None:
+            sys.exit("run_backend.py: the daemon did not survive")
+    return status
+
+
+def run_in_machine(where, options):
+    """Returns the exit status."""
+    arm64 = where.kernel.endswith("-arm64")
+    program = f"{TOP}/build/arm64/bin" if arm64 else BIN
+    limit = "360" if arm64 else VM_TEST_TIMEOUT_S
+    parameters = [f"--parameter={each}" for each in where.parameters]
+    return subprocess.call([TOP + "/vm/run", "--kernel", where.kernel, "--driver", where.driver,
+                            *parameters, "--timeout", VM_TIMEOUT_S, "--",
+                            program + "/anybinder-conformance", "--timeout", limit,
+                            *caps(where.caps), *where.suite, *options])
+
+
+def main(name, *options):
+    """Returns the exit status."""
+    if name == "engine":    # in the program of the tests, on the test host, with the sanitizers
+        return subprocess.call([BIN + "/conformance-engine", "--device-dir", "/engine",
+                                *caps("engine"), *options])
+    try:
+        where = backend(name)
+    except KeyError:
+        sys.exit(f"run_backend.py: no back end {name}; there are engine, {', '.join(BACKENDS)}, "
+                 "module-KERNEL and ref-KERNEL")
+    run = run_on_daemon if isinstance(where, Daemon) else run_in_machine
+    return run(where, options)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    sys.exit(main(*sys.argv[1:]))
