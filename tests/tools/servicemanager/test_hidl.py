@@ -16,7 +16,7 @@ LIGHT, LIGHT_2_0 = "android.hardware.light@2.1::ILight", "android.hardware.light
 OWN = [f"{interface}/default" for interface in
        [BASE] + [MANAGER.replace("1.0", version) for version in ("1.0", "1.1", "1.2")]]
 USER, OTHER = 3900007, 3900008
-PER_USER = 32    # MAX_PER_USER of tools/servicemanager/src/waiting.rs
+PER_USER = 32    # MAX_PER_USER of tools/servicemanager/src/serve/waiting.rs
 
 
 def path_of(manager):

@@ -2,58 +2,27 @@
 //! The service manager of anybinder: one process for any number of devices, clients of every
 //! Android level on each.
 //!
+//! Four layers, of which each uses those above it in this list only:
+//!
+//! - `wire`: what stands in the parcels, at every level (`wire::level`: which level speaks?)
+//! - `registry`: what is registered, and who is told of it
+//! - `policy`: who may do what (it does not use the registry, nor the registry it)
+//! - `serve`: the methods, and the threads that run them
+//!
 //! A thread serves each device, by itself: no call blocks it, since all that it sends are replies
 //! and one-way calls. The one call that waits for a process that is not trusted, HIDL's question
-//! what a service is, is made by a thread that another one has relieved (`server`). The
-//! transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are used.
+//! what a service is, is made by a thread that another one has relieved (`serve::device_server`).
+//! The transactions are raw (`anybinder_driver`); rsbinder's statuses, exceptions and codes are
+//! used.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-mod callbacks;
-mod caller;
-mod clients;
-mod contexts;
-mod device;
-mod files;
-mod handles;
-mod hidl;
-mod lazy;
-mod level_set;
-mod listing;
-mod log;
-mod manager;
-mod methods;
-pub mod numbering;
-mod outbox;
-pub mod pattern;
 mod policy;
-mod positions;
-mod protocol;
-mod queues;
-mod quota;
 mod registry;
-mod reply;
-mod request;
-pub mod rules;
-mod server;
-mod state;
-mod turns;
-mod users;
-mod waiting;
-mod watches;
+mod serve;
+mod wire;
 
-#[cfg(test)]
-mod bench;
-#[cfg(test)]
-mod fairness_test;
-#[cfg(test)]
-mod hidl_fairness_test;
-#[cfg(test)]
-mod hidl_test;
-#[cfg(test)]
-mod manager_test;
-
-pub use device::{serve, Options};
-pub use protocol::Protocol;
-pub use quota::DEFAULT_PER_USER;
-pub use request::DESCRIPTOR;
-pub use server::{Cause, End};
+pub use policy::{pattern, rules};
+pub use registry::DEFAULT_PER_USER;
+pub use serve::{serve, Cause, End, Options, Protocol};
+pub use wire::level::numbering;
+pub use wire::level::DESCRIPTOR;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may add, find and list services, and which services are declared: the files of rsb_hub, read
 //! and judged by its library.
-use crate::caller::Caller;
-use crate::contexts::{Contexts, Wish};
-use crate::registry::Service;
-use crate::rules::{self, explain};
+mod contexts;
+mod mistakes;
+pub mod pattern;
+pub mod rules;
+
+use crate::wire::caller::Caller;
+use contexts::{Contexts, Wish};
+use mistakes::explain;
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
 };
@@ -94,11 +98,9 @@ impl Policy {
         self.allows(Permission::Find, name, caller)
     }
 
-    /// Whether a service is for this user; only for Android's user ids.
-    pub fn is_for(&self, caller: Caller, service: &Service) -> bool {
-        let is_isolated =
-            self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_ISOLATED_UID;
-        !is_isolated || service.allow_isolated
+    /// Whether this user finds only services that allow it; only for Android's user ids.
+    pub fn is_isolated(&self, caller: Caller) -> bool {
+        self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_ISOLATED_UID
     }
 
     pub fn may_list(&self, caller: Caller) -> bool {

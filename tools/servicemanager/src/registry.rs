@@ -1,129 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The services of one device, and the callbacks that wait for them.
-use crate::callbacks::Callbacks;
-use crate::caller::Caller;
-use crate::handles::{Handles, Kind, Port};
-use crate::hidl::names::split;
-use crate::outbox::Job;
-use crate::queues::Queues;
-use crate::quota::Quota;
-use crate::reply::{FoundService, Refusal};
-use anybinder_driver::level::Stability;
+//! The services of one device, and the callbacks that wait for them. This is the door of the
+//! layer: below it are what is registered (`entries`), the calls to callbacks (`outbox`) and the
+//! clients of lazy services (`client_count`), none of which knows the others but the first.
+mod callbacks;
+mod client_count;
+mod entries;
+mod outbox;
+mod queues;
+mod quota;
+mod references;
+mod removal;
+pub mod users;
+
+pub use callbacks::Callback;
+pub use entries::Service;
+pub use quota::{Quota, DEFAULT_PER_USER};
+pub use references::Kind;
+pub use removal::Removal;
+
+use crate::wire::caller::Caller;
+use crate::wire::hidl::interface::MAX_CHAIN;
+use crate::wire::hidl::names::{full, split, BASE};
+use crate::wire::level::LevelSet;
+use crate::wire::port::Port;
+use crate::wire::reply::{refuse, FoundService, Outcome, Refusal};
 use anybinder_driver::parcel::Target;
+use callbacks::Callbacks;
+use client_count::{count, note_new, Counting, When};
+use entries::Entries;
+use outbox::{Job, Outbox};
+use queues::Queues;
 use rsbinder::ExceptionCode;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// `FLAG_IS_LAZY_SERVICE` among the bits of the dump priority, from Android 15 r20 on.
-const FLAG_IS_LAZY: i32 = 1 << 30;
-
-/// What the name of a service's accessor begins with, before that of the service.
-const ACCESSOR_PREFIX: &str = "android.os.IAccessor/";
+#[cfg(test)]
+pub use callbacks::MAX_CALLBACKS;
 
 /// Registrations of dead objects that are removed between two requests.
 const FORGOTTEN_AT_ONCE: usize = 16;
 
-#[derive(Debug)]
-pub struct Service {
-    pub target: Target,
-    pub stability: Stability,
-    pub owner: Caller,
-    pub priority: i32,
-    pub allow_isolated: bool,
-    /// Which registration of its name this is.
-    pub(crate) serial: u64,
-}
-
-impl Service {
-    pub fn new(target: Target, stability: Stability, owner: Caller, priority: i32) -> Service {
-        Service {
-            target,
-            stability,
-            owner,
-            priority,
-            allow_isolated: false,
-            serial: 0,
-        }
-    }
-
-    pub(crate) fn binder(&self) -> (Target, Stability) {
-        (self.target, self.stability.or_system())
-    }
-
-    pub fn found(&self) -> FoundService {
-        FoundService {
-            binder: Some((self.target, self.stability)),
-            is_lazy: self.priority & FLAG_IS_LAZY != 0,
-            accessor: None,
-        }
-    }
-}
-
-pub(crate) type Outcome = Result<(), Refusal>;
-
-pub(crate) fn refuse<T>(exception: ExceptionCode, message: &str) -> Result<T, Refusal> {
-    Err(Refusal::new(exception, message))
-}
-
 pub struct Registry {
-    pub(crate) services: BTreeMap<String, Service>,
-    pub(crate) watches: BTreeMap<String, Callbacks>,
-    pub(crate) client_callbacks: BTreeMap<String, Callbacks>,
-    /// The objects with callbacks for their clients, each with the names that have some.
-    pub(crate) lazy: BTreeMap<u32, BTreeSet<String>>,
-    /// The object whose clients are counted next, while that is done.
-    pub(crate) counting: Option<u32>,
-    /// HIDL: the names of an object, by instance and interface.
-    pub(crate) instances: BTreeSet<(Target, String, String)>,
-    /// How many of the services are accessors.
-    accessors: usize,
-    pub(crate) handles: Handles,
-    pub(crate) quota: Quota,
+    entries: Entries,
+    counting: Counting,
     /// Callbacks that wait to be called.
-    pub(crate) outbox: Queues<Job>,
+    outbox: Outbox,
     /// The cookies of dead handles.
     dead: Queues<u64>,
-    pub(crate) last_serial: u64,
-    /// Whether the names are HIDL's: an interface and an instance, one object under several names.
-    pub(crate) is_hidl: bool,
     /// Whether a service may be replaced by a process of another user.
-    pub(crate) allow_replacing_others: bool,
+    allow_replacing_others: bool,
 }
 
 impl Registry {
     pub fn new(quota: Quota, is_hidl: bool, allow_replacing_others: bool) -> Registry {
         Registry {
-            services: BTreeMap::new(),
-            watches: BTreeMap::new(),
-            client_callbacks: BTreeMap::new(),
-            lazy: BTreeMap::new(),
-            counting: None,
-            instances: BTreeSet::new(),
-            accessors: 0,
-            handles: Handles::default(),
-            quota,
-            outbox: Queues::default(),
+            entries: Entries::new(quota, is_hidl),
+            counting: Counting::default(),
+            outbox: Outbox::default(),
             dead: Queues::default(),
-            last_serial: 0,
-            is_hidl,
             allow_replacing_others,
         }
     }
 
     pub fn service(&self, name: &str) -> Option<&Service> {
-        self.services.get(name)
+        self.entries.service(name)
     }
 
     /// The services in the order of their names, from one on.
     pub fn services_from(&self, from: Bound<&str>) -> impl Iterator<Item = (&str, &Service)> {
-        self.services
-            .range::<str, _>((from, Bound::Unbounded))
-            .map(|(name, service)| (name.as_str(), service))
+        self.entries.services_from(from)
     }
 
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.services.len()
+    /// The accessor that is registered for a name.
+    pub fn accessor(&self, name: &str) -> Option<&Service> {
+        self.entries.accessor(name)
     }
 
     pub fn add(&mut self, port: &mut dyn Port, name: &str, service: Service) -> Outcome {
@@ -132,10 +81,9 @@ impl Registry {
     }
 
     /// Whether the owner of a service may have a name.
-    pub(crate) fn check_replacing(&self, name: &str, service: &Service) -> Outcome {
+    fn check_replacing(&self, name: &str, service: &Service) -> Outcome {
         let is_others = self
-            .services
-            .get(name)
+            .service(name)
             .is_some_and(|old| old.target != service.target && old.owner.uid != service.owner.uid);
         match is_others && !self.allow_replacing_others {
             true => refuse(
@@ -147,57 +95,23 @@ impl Registry {
     }
 
     /// Adds a service under a name that its owner may have.
-    pub(crate) fn insert(
-        &mut self,
-        port: &mut dyn Port,
-        name: &str,
-        mut service: Service,
-    ) -> Outcome {
-        let old = self.services.get(name);
-        let old = old.map(|old| (old.target, old.owner));
-        if let Some((target, owner)) = old {
+    fn insert(&mut self, port: &mut dyn Port, name: &str, mut service: Service) -> Outcome {
+        if let Some(old) = self.service(name) {
             // A process that has the object may register it again, and does not become its owner.
-            if target == service.target && !self.allow_replacing_others {
-                service.owner = owner;
+            if old.target == service.target && !self.allow_replacing_others {
+                service.owner = old.owner;
             }
         }
-        let owner = service.owner;
-        let watched = self.watched_as(name);
-        self.check_room(owner, watched.len())?;
-        if old.map(|(_, owner)| owner.charged) != Some(owner.charged) {
-            self.quota.take(owner.charged)?;
-            if let Some((_, old)) = old {
-                self.quota.give_back(old.charged);
-            }
-        }
-        if let Target::Handle(handle) = service.target {
-            let used = (Kind::Service, name);
-            self.handles.add(port, handle, owner.charged, used);
-        }
-        let target = service.target;
-        self.last_serial += 1;
-        service.serial = self.last_serial;
-        match self.services.insert(name.to_string(), service) {
-            Some(old) if old.target != target => {
-                self.forget_target(name, old.target);
-                self.note_target(name, target, self.has_clients(old.target));
-                if let Target::Handle(old) = old.target {
-                    self.handles.remove(port, old, Kind::Service, name);
-                }
-            }
-            Some(_) => {}
-            None => {
-                self.accessors += usize::from(name.starts_with(ACCESSOR_PREFIX));
-                self.note_target(name, target, false);
-            }
-        }
+        let (owner, target) = (service.owner, service.target);
+        let watched = self.entries.watched_as(name);
+        self.outbox.check_room(owner, watched.len())?;
+        let serial = self.entries.put_service(port, name, service)?;
         if !watched.is_empty() {
             self.note_new_client(port, target);
         }
-        if self.client_callbacks.contains_key(name) {
+        if self.entries.callbacks_of(Kind::Clients, name).is_some() {
             self.tell_of_clients(port, target);
         }
-        let serial = self.last_serial;
         for watched in watched {
             let job = Job::Service {
                 watched,
@@ -205,67 +119,79 @@ impl Registry {
                 serial,
                 last: None,
             };
-            self.begin(port, owner.charged, job);
+            let entries = &mut self.entries;
+            self.outbox.begin(entries, port, owner.charged, job);
         }
         Ok(())
     }
 
-    /// Notes that an object has a name.
-    ///
-    /// * `has_clients`: whether the object has that had the name before
-    fn note_target(&mut self, name: &str, target: Target, has_clients: bool) {
-        if self.is_hidl {
-            let (interface, instance) = split(name);
-            let entry = (target, instance.to_string(), interface.to_string());
-            self.instances.insert(entry);
-        }
-        if self.client_callbacks.contains_key(name) {
-            self.note_lazy(name, target, has_clients);
-        }
-    }
-
-    /// The opposite of `note_target`.
-    fn forget_target(&mut self, name: &str, target: Target) {
-        if self.is_hidl {
-            let (interface, instance) = split(name);
-            let entry = (target, instance.to_string(), interface.to_string());
-            self.instances.remove(&entry);
-        }
-        self.forget_lazy(name, target);
-    }
-
-    /// The accessor that is registered for a name.
-    pub fn accessor(&self, name: &str) -> Option<&Service> {
-        self.services.get(&format!("{ACCESSOR_PREFIX}{name}"))
-    }
-
     /// Looks up a service for a client, whose reference counts from now on.
     pub fn find(&mut self, port: &mut dyn Port, name: &str) -> Option<FoundService> {
-        let service = self.services.get(name)?;
+        let service = self.service(name)?;
         let mut found = service.found();
         let target = service.target;
-        if self.accessors > 0 {
-            // Android declares in a manifest what the accessor of a service is; here its user
-            // registers it. Another user's could stand in for the service, and does not count.
-            let accessor = self.accessor(name);
-            let accessor = accessor.filter(|accessor| accessor.owner.uid == service.owner.uid);
-            found.accessor = accessor.map(|accessor| (accessor.target, accessor.stability));
-        }
+        // Android declares in a manifest what the accessor of a service is; here its user
+        // registers it. Another user's could stand in for the service, and does not count.
+        let accessor = self.accessor(name);
+        let accessor = accessor.filter(|accessor| accessor.owner.uid == service.owner.uid);
+        found.accessor = accessor.map(|accessor| (accessor.target, accessor.stability));
         self.note_new_client(port, target);
         Some(found)
     }
 
-    pub(crate) fn remove_service(&mut self, name: &str) {
-        if let Some(service) = self.services.remove(name) {
-            self.quota.give_back(service.owner.charged);
-            self.accessors -= usize::from(name.starts_with(ACCESSOR_PREFIX));
-            self.forget_target(name, service.target);
+    /// The service, if the caller is the process that registered it.
+    fn own_service(
+        &self,
+        caller: Caller,
+        name: &str,
+        target: Target,
+        mismatch: ExceptionCode,
+    ) -> Result<&Service, Refusal> {
+        let Some(service) = self.service(name) else {
+            return refuse(mismatch, "no service is registered under this name");
+        };
+        // A process in another pid namespace has no number here.
+        let is_other_user = caller.pid == 0 && service.owner.uid != caller.uid;
+        if service.owner.pid != caller.pid || is_other_user {
+            let why = "only the process that registered the service may do this";
+            return refuse(ExceptionCode::UnsupportedOperation, why);
         }
+        if service.target != target {
+            return refuse(mismatch, "another object is registered under this name");
+        }
+        Ok(service)
     }
 
+    /// Removes a service that has no clients.
+    pub fn try_unregister(
+        &mut self,
+        port: &mut dyn Port,
+        caller: Caller,
+        name: &str,
+        target: Target,
+    ) -> Outcome {
+        self.own_service(caller, name, target, ExceptionCode::IllegalState)?;
+        let Target::Handle(object) = target else {
+            return refuse(ExceptionCode::IllegalState, "the service has clients");
+        };
+        let clients = self.entries.references().clients(object);
+        if clients.is_some_and(|clients| clients.is_new) {
+            return refuse(ExceptionCode::IllegalState, "a client is about to use it");
+        }
+        if self.count_clients_of(port, object, When::InCall) {
+            note_new(&mut self.entries, object);
+            return refuse(ExceptionCode::IllegalState, "the service has clients");
+        }
+        self.entries.remove_service(port, name);
+        Ok(())
+    }
+}
+
+/// Death of what is registered.
+impl Registry {
     /// After the death of its process, `forget_dead` removes what an object was registered for.
     pub fn died(&mut self, cookie: u64) {
-        if let Some(user) = self.handles.died(cookie) {
+        if let Some(user) = self.entries.references().died(cookie) {
             self.dead.push(user, cookie);
         }
     }
@@ -282,21 +208,281 @@ impl Registry {
             let Some((user, cookie)) = self.dead.pop() else {
                 return;
             };
-            let Some((handle, kind, name)) = self.handles.first_use(cookie) else {
+            let references = self.entries.references();
+            let Some((handle, kind, name)) = references.first_use(cookie) else {
                 continue;
             };
             match kind {
-                Kind::Service => self.remove_service(&name),
-                kind => drop(self.remove_callback(port, kind, &name, handle)),
+                Kind::Service => self.entries.remove_service(port, &name),
+                kind => drop(self.entries.remove_callback(port, (kind, &name), handle)),
             }
-            self.handles.remove(port, handle, kind, &name);
             self.dead.push(user, cookie);
         }
     }
+}
 
-    /// How many handles and registrations there are, for tests of growth.
-    #[cfg(test)]
+/// Callbacks for services that are registered.
+impl Registry {
+    /// The levels of the client that registered a callback for a name; None if none did.
+    pub fn watch_levels(&self, name: &str, handle: u32) -> Option<LevelSet> {
+        let callbacks = self.entries.callbacks_of(Kind::Watch, name)?;
+        Some(callbacks.get(handle)?.levels)
+    }
+
+    /// Whether the callback is registered already. Refuses one more to a user that has very many.
+    fn has_callback(&self, used: (Kind, &str), callback: &Callback) -> Result<bool, Refusal> {
+        let Some(callbacks) = self.entries.callbacks_of(used.0, used.1) else {
+            return Ok(false);
+        };
+        let is_there = callbacks.get(callback.handle).is_some();
+        if !is_there {
+            callbacks.check(callback.owner)?;
+        }
+        Ok(is_there)
+    }
+
+    /// Calls back now if the service is registered, and whenever it is registered.
+    pub fn watch(&mut self, port: &mut dyn Port, name: &str, callback: Callback) -> Outcome {
+        let used = (Kind::Watch, name);
+        if self.has_callback(used, &callback)? {
+            return Ok(());
+        }
+        self.outbox.check_room(callback.owner, 1)?;
+        let (handle, user) = (callback.handle, callback.owner.charged);
+        let job = Job::Callback {
+            watched: name.to_string(),
+            handle,
+            serial: self.entries.put_callback(port, used, callback)?,
+            last: None,
+        };
+        self.outbox.begin(&mut self.entries, port, user, job);
+        Ok(())
+    }
+
+    pub fn unwatch(&mut self, port: &mut dyn Port, name: &str, handle: u32) -> Outcome {
+        match self.remove_watch(port, name, handle) {
+            true => Ok(()),
+            false => refuse(
+                ExceptionCode::IllegalState,
+                "this callback is not registered for this name",
+            ),
+        }
+    }
+
+    /// Removes a callback for services. Returns whether there was one.
+    pub fn remove_watch(&mut self, port: &mut dyn Port, name: &str, handle: u32) -> bool {
+        let used = (Kind::Watch, name);
+        self.entries.remove_callback(port, used, handle)
+    }
+
+    /// Removes a callback from some more names. False: that was all.
+    pub fn remove_some(&mut self, removal: &mut Removal, port: &mut dyn Port) -> bool {
+        removal.step(&mut self.entries, port)
+    }
+
+    /// Whether callbacks wait to be called.
+    pub fn has_notices(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Calls some of the callbacks that wait.
+    pub fn send_notices(&mut self, port: &mut dyn Port) {
+        self.outbox.send(&mut self.entries, port);
+    }
+}
+
+/// Callbacks for the clients of a service.
+impl Registry {
+    /// Calls back whenever the service gets its first client or loses its last.
+    pub fn watch_clients(
+        &mut self,
+        port: &mut dyn Port,
+        name: &str,
+        target: Target,
+        callback: Callback,
+    ) -> Outcome {
+        let mismatch = ExceptionCode::IllegalArgument;
+        let service = self.own_service(callback.owner, name, target, mismatch)?;
+        let binder = (service.target, service.stability.or_system());
+        let used = (Kind::Clients, name);
+        if self.has_callback(used, &callback)? {
+            return Ok(());
+        }
+        let handle = callback.handle;
+        self.entries.put_callback(port, used, callback)?;
+        if self.entries.has_clients(target) {
+            if let Some(callback) = self.entries.callback_mut(used, handle) {
+                callback.clients(port, binder, true);
+            }
+        }
+        if let Target::Handle(object) = target {
+            self.count_clients_of(port, object, When::InCall);
+        }
+        Ok(())
+    }
+
+    /// Removes the callbacks for the clients of a service that is registered no more.
+    pub fn remove_client_callbacks(&mut self, port: &mut dyn Port, name: &str) {
+        let used = (Kind::Clients, name);
+        let callbacks = self.entries.callbacks_of(used.0, name);
+        for handle in callbacks.map_or(Vec::new(), Callbacks::handles) {
+            self.entries.remove_callback(port, used, handle);
+        }
+    }
+
+    /// Whether the clients of some object have to be counted from time to time.
+    pub fn has_lazy_services(&self) -> bool {
+        self.entries.has_lazy()
+    }
+
+    /// A client is given an object.
+    fn note_new_client(&mut self, port: &mut dyn Port, target: Target) {
+        let Target::Handle(object) = target else {
+            return;
+        };
+        note_new(&mut self.entries, object);
+        // One that is known to have clients is counted at intervals.
+        if !self.entries.has_clients(target) {
+            self.count_clients_of(port, object, When::InCall);
+            note_new(&mut self.entries, object);
+        }
+    }
+
+    /// Counts the clients of an object, and has the callbacks for them called if that is news.
+    fn count_clients_of(&mut self, port: &mut dyn Port, object: u32, when: When) -> bool {
+        let counted = count(&mut self.entries, port, object, when);
+        if counted.is_news {
+            self.tell_of_clients(port, Target::Handle(object));
+        }
+        counted.are_there
+    }
+
+    /// Callbacks that do not know of the clients of an object are told.
+    fn tell_of_clients(&mut self, port: &mut dyn Port, target: Target) {
+        if let Target::Handle(object) = target {
+            let user = self.entries.references().user(object);
+            let last = (String::new(), None);
+            let job = Job::Clients { object, last };
+            self.outbox.begin(&mut self.entries, port, user, job);
+        }
+    }
+
+    /// Has the clients of every object counted that has callbacks for them.
+    pub fn begin_count(&mut self) {
+        self.counting.begin();
+    }
+
+    /// Whether objects are left to be counted.
+    pub fn is_counting(&self) -> bool {
+        self.counting.goes_on()
+    }
+
+    /// Counts the clients of some objects.
+    pub fn count_clients(&mut self, port: &mut dyn Port) {
+        for target in self.counting.step(&mut self.entries, port) {
+            self.tell_of_clients(port, target);
+        }
+    }
+}
+
+/// HIDL: a service is registered as each of the interfaces that it extends, under one instance
+/// name.
+impl Registry {
+    /// Adds a service as every interface of its chain, or as none.
+    ///
+    /// * `service`: makes the entry for one of them
+    pub fn add_chain(
+        &mut self,
+        port: &mut dyn Port,
+        instance: &str,
+        chain: &[String],
+        service: impl Fn() -> Service,
+    ) -> Result<(), Refusal> {
+        let mut names: Vec<String> = Vec::new();
+        for interface in chain {
+            let name = full(interface, instance);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let new = service();
+        // All services share the names of the base: whose was registered last has them. Only one
+        // that is nothing else stands for a name of the base itself.
+        let is_own = |name: &&String| split(name).0 != BASE || names.len() == 1;
+        for name in names.iter().filter(is_own) {
+            self.check_replacing(name, &new)?;
+        }
+        let user = new.owner.charged;
+        let has = |name: &String| self.service(name).map(|old| old.owner.charged) == Some(user);
+        let more = names.iter().filter(|name| !has(name)).count();
+        self.entries.quota().check(user, more)?;
+        let watched = |name: &String| self.entries.watched_as(name).len();
+        let watched = names.iter().map(watched).sum();
+        self.outbox.check_room(new.owner, watched)?;
+        self.check_interfaces(new.target, instance, &names)?;
+        let old = names.iter().find(is_own);
+        let old = old.and_then(|name| self.service(name));
+        if let Some(old) = old.map(|old| old.target).filter(|old| *old != new.target) {
+            // It would stay registered as interfaces that the new one does not extend.
+            self.remove_instance(port, new.owner, old, instance);
+        }
+        names
+            .iter()
+            .try_for_each(|name| self.insert(port, name, service()))
+    }
+
+    /// Refuses to register an object as more interfaces than any service has.
+    fn check_interfaces(
+        &self,
+        target: Target,
+        instance: &str,
+        names: &[String],
+    ) -> Result<(), Refusal> {
+        let known = self.entries.names_of(target, instance);
+        let new = names.iter().filter(|name| !known.contains(name));
+        match known.len() + new.count() <= MAX_CHAIN {
+            true => Ok(()),
+            false => refuse(
+                ExceptionCode::IllegalState,
+                "the object is registered as too many interfaces",
+            ),
+        }
+    }
+
+    /// Removes an object from the names with this instance that its user registered, with their
+    /// client callbacks. As a base it may be registered by any user.
+    pub fn remove_instance(
+        &mut self,
+        port: &mut dyn Port,
+        owner: Caller,
+        target: Target,
+        instance: &str,
+    ) {
+        for name in self.entries.names_of(target, instance) {
+            let its_owner = self.service(&name).map(|service| service.owner.uid);
+            if its_owner != Some(owner.uid) && !self.allow_replacing_others {
+                continue;
+            }
+            self.entries.remove_service(port, &name);
+            self.remove_client_callbacks(port, &name);
+        }
+    }
+}
+
+/// What tests of growth look at.
+#[cfg(test)]
+impl Registry {
+    /// How many services there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn remove(&mut self, port: &mut dyn Port, name: &str) {
+        self.entries.remove_service(port, name);
+    }
+
+    /// How many objects and registrations there are.
     pub fn size(&self) -> (usize, usize) {
-        (self.handles.len(), self.quota.total())
+        self.entries.size()
     }
 }

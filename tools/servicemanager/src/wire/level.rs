@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which Android level speaks? A request does not say, and most of them mean the same at every
+//! level. What excludes levels is, in this order: the header and the arguments (`meanings`, by the
+//! tables in `numbering`), what the process sent before (`processes`), and the callbacks that it
+//! has registered. What is left is read at the level that the device is set to.
+mod meanings;
+pub mod numbering;
+mod processes;
+mod set;
+
+pub use meanings::{Arguments, Header, Meaning, DESCRIPTOR};
+pub use set::LevelSet;
+
+use anybinder_driver::level::{Level, StabilityForm};
+use anybinder_driver::parcel::{Reader, Target};
+use meanings::Meanings;
+use numbering::Method;
+use processes::Processes;
+use rsbinder::StatusCode;
+
+/// Why a request has no meaning here.
+pub struct Unclear {
+    pub status: StatusCode,
+    pub why: String,
+}
+
+/// The levels of the client that registered a callback for a name; None if none did.
+///
+/// Its arguments are the name and the handle of the callback.
+pub type WatchLevels<'a> = &'a dyn Fn(&str, u32) -> Option<LevelSet>;
+
+/// The clients of one device, and the level of a call that could be of several.
+pub struct Speakers {
+    processes: Processes,
+    preferred: Level,
+}
+
+impl Speakers {
+    pub fn new(preferred: Level) -> Speakers {
+        Speakers {
+            processes: Processes::default(),
+            preferred,
+        }
+    }
+
+    /// The meaning of a request: the only one that the client can have, else that of the level of
+    /// this device.
+    ///
+    /// * `reader`: behind the header
+    pub fn understand(
+        &mut self,
+        pid: i32,
+        header: &Header,
+        (code, reader): (u32, &Reader),
+        watches: WatchLevels,
+    ) -> Result<Meaning, Unclear> {
+        let meanings = Meanings::read(header, code, reader, self.preferred);
+        let possible = meanings.levels();
+        if possible.is_empty() {
+            return Err(Unclear {
+                status: meanings.status,
+                why: "its arguments fit no known level".to_string(),
+            });
+        }
+        // A call that every level has says nothing.
+        if possible != header.levels {
+            self.processes.learn(pid, possible);
+        }
+        let narrowed = self.processes.narrow(pid, possible);
+        let narrowed = narrow_by_watch(narrowed, &meanings, watches);
+        let mut left = meanings.all;
+        left.retain_mut(|meaning| {
+            meaning.levels = meaning.levels.intersection(narrowed);
+            !meaning.levels.is_empty()
+        });
+        exclude_by_watches(&mut left, watches);
+        let preferred = self.preferred;
+        let is_preferred = |meaning: &Meaning| meaning.levels.contains(preferred);
+        let index = match left.len() {
+            1 => Some(0),
+            _ => left.iter().position(is_preferred),
+        };
+        match index {
+            Some(index) => Ok(left.swap_remove(index)),
+            None => Err(Unclear {
+                status: StatusCode::UnknownTransaction,
+                why: format!(
+                    "it looks like {narrowed}, where its meaning differs, and this device is set \
+                     to {preferred} (--level)"
+                ),
+            }),
+        }
+    }
+
+    /// The form in which a client of these levels reads a stability.
+    pub fn stability_form(&self, levels: LevelSet) -> StabilityForm {
+        if levels.contains(self.preferred) {
+            return self.preferred.stability_form();
+        }
+        // The newest one that fits: only Android 12 reads categories.
+        let newest = levels.iter().last();
+        newest.map_or(StabilityForm::Plain, Level::stability_form)
+    }
+}
+
+/// A callback that is registered is of a client of the levels that registered it.
+fn narrow_by_watch(levels: LevelSet, meanings: &Meanings, watches: WatchLevels) -> LevelSet {
+    let mut all = meanings.all.iter();
+    let watch = all.find_map(|meaning| watch_of(meaning, watches));
+    let both = watch.map_or(levels, |known| levels.intersection(known));
+    match both.is_empty() {
+        true => levels,
+        false => both,
+    }
+}
+
+/// The levels of the client that registered the callback of a request.
+fn watch_of(meaning: &Meaning, watches: WatchLevels) -> Option<LevelSet> {
+    match &meaning.arguments {
+        Arguments::NameBinder(name, callback) => match callback.target {
+            Target::Handle(handle) => watches(name, handle),
+            Target::Own => None,
+        },
+        _ => None,
+    }
+}
+
+/// A callback that is not registered is not unregistered.
+fn exclude_by_watches(meanings: &mut Vec<Meaning>, watches: WatchLevels) {
+    let has = |method| meanings.iter().any(|meaning| meaning.method == method);
+    let could_register = has(Method::RegisterForNotifications);
+    let mut all = meanings.iter();
+    let is_registered = all.any(|one| watch_of(one, watches).is_some());
+    if could_register && !is_registered {
+        meanings.retain(|one| one.method != Method::UnregisterForNotifications);
+    }
+}
