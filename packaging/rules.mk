@@ -9,7 +9,7 @@ INSTALL_LIBEXEC := $(BIN)/rsb_hub $(BIN)/bench-ipc
 PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 
-.PHONY: static install install-dkms installed-programs uninstall dist copyright deb deb-source \
+.PHONY: static install install-dkms installed-programs uninstall dist deb deb-source \
 	deb-test deb-build-test rpm-test arch-test
 
 # installed-programs: build what `make install` installs
@@ -45,28 +45,19 @@ install-dkms:
 dist:
 	@CARGO=$(CARGO) packaging/dist $(BUILD)/dist $(VERSION) $(KEY)
 
-# copyright: bring debian/copyright up to date with tools/Cargo.lock (network)
-copyright:
-	@rm -rf $(BUILD)/copyright
-	@$(CARGO) vendor --quiet --locked --versioned-dirs --manifest-path tools/Cargo.toml \
-		$(BUILD)/copyright >/dev/null
-	@packaging/copyright $(BUILD)/copyright
-	@rm -r $(BUILD)/copyright
-
 # The conformance suite with the static daemon.
 LONG_TESTS += static:conformance
 static.needs := static $(BIN)/anybinder-conformance
 static.run = ln -sfn $(abspath $(BIN))/anybinder-conformance $(STATIC_BUILD)/bin/ && \
 	ANYBINDER_BIN=$(abspath $(STATIC_BUILD)/bin) tests/drivers/conformance/run_backend.py fuse
 
-TESTS += install source:copyright
+TESTS += install
 install.needs := all
 install.run = packaging/test-install
-source.copyright.run = packaging/copyright --names
 
 ## deb: the Debian package of daemon, command and units, in build/package
 deb:
-	@packaging/deb/build any $(PACKAGES) $(VERSION)
+	@CARGO=$(CARGO) packaging/deb/build any $(PACKAGES) $(VERSION)
 
 # deb-source: the Debian source package of the newest tarball of `make dist`
 deb-source:

@@ -6,7 +6,7 @@
 
 # package: the Debian package of the modules' sources, anybinder-dkms, in build/package
 package:
-	@packaging/deb/build all $(BUILD)/package $(VERSION)
+	@CARGO=$(CARGO) packaging/deb/build all $(BUILD)/package $(VERSION)
 
 # Not part of `make vm-test`: it installs compilers in Debian roots, which takes minutes.
 # package-test: install, load and remove anybinder-dkms in clean Debian roots and in QEMU
