@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL_BIN := $(BIN)/anybinder $(BIN)/anybinderd
 # Programs that only the command starts.
-INSTALL_LIBEXEC := $(BIN)/rsb_hub $(BIN)/bench-ipc
+INSTALL_LIBEXEC := $(BIN)/bench-ipc
 PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 

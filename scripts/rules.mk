@@ -5,7 +5,7 @@ LINT_TARGETS += lint-c
 
 # Programs whose --version is tested. Those of other projects have versions of their own, and the
 # examples show nothing but Binder. The daemon's unit tests include nothing of tests/.
-VERSIONED = $(filter-out $(BIN)/rsb_hub,$(PROGRAMS)) $(CLIENT_TESTS) $(HOSTILE_PROGRAMS) \
+VERSIONED = $(PROGRAMS) $(CLIENT_TESTS) $(HOSTILE_PROGRAMS) \
 	$(filter-out $(addprefix $(BIN)/,cov_% heap_test_% %-asan),$(COMPUTING_PROGRAMS))
 
 # The programs are built with gcc; clang finds other warnings.

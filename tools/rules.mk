@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The Rust programs: the anybinder command, and rsb_hub, another service manager.
-RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench client driver events mount parcel rpc servicemanager) -type f) \
+# The anybinder command, and the device plugin for Kubernetes.
+RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench cli client driver events mount parcel rpc servicemanager) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = scripts/setup --check-rust && \
@@ -12,28 +12,26 @@ RUST_PACKAGES := -p anybinder -p rsbinder-tools -p client-tests
 RUST_BUILD_PROGRAM = $(RUST_BUILD) $(RUST_PACKAGES) --bin
 RUST_RELEASE := $(CARGO_TARGET_DIR)/$(if $(RUST_TARGET),$(RUST_TARGET)/)release
 
-PROGRAMS += $(BIN)/anybinder $(BIN)/rsb_hub
+PROGRAMS += $(BIN)/anybinder
 
 # With DEMO=y, compiled in less time, and older than its sources: make without it compiles it anew.
 # Set on the command line only.
 DEMO :=
-$(BIN)/anybinder $(BIN)/rsb_hub: $(BIN)/%: $(RUST_SOURCES)
+$(BIN)/anybinder: $(RUST_SOURCES)
 	@mkdir -p $(BIN)
-	$(Q)$(call say,CARGO,$*)$(RUST_BUILD_PROGRAM) $*
-	$(Q)install $(RUST_RELEASE)/$* $@
+	$(Q)$(call say,CARGO,anybinder)$(RUST_BUILD_PROGRAM) anybinder
+	$(Q)install $(RUST_RELEASE)/anybinder $@
 	$(if $(DEMO),@touch -d @0 $@)
 
-# One after the other, also with make -j: cargo locks its directory.
-$(BIN)/rsb_hub: | $(BIN)/anybinder
-
 # Not in PROGRAMS: only a cluster needs it, and its crates take long to build. With its test, so
-# that the time limit of that is not for compiling.
+# that the time limit of that is not for compiling. After the command, also with make -j: cargo
+# locks its directory.
 PLUGIN_TARGETS := $(RUST_PACKAGES) -p anybinder-device-plugin --test kubelet
 .PHONY: device-plugin
 # device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
 device-plugin: $(BIN)/anybinder-device-plugin
-$(BIN)/anybinder-device-plugin: $(shell find tools/device-plugin tools/mount -type f) tools/Cargo.toml \
-		tools/Cargo.lock | $(BIN)/rsb_hub
+$(BIN)/anybinder-device-plugin: $(shell find $(addprefix tools/,cli device-plugin mount) -type f) tools/Cargo.toml \
+		tools/Cargo.lock | $(BIN)/anybinder
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,anybinder-device-plugin)$(RUST_BUILD) \
 		$(PLUGIN_TARGETS) --bin anybinder-device-plugin

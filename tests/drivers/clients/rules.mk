@@ -6,4 +6,10 @@ $(CLIENT_TESTS): $(shell find tests/drivers/clients tools/client -type f) tools/
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,client-tests)$(RUST_BUILD_PROGRAM) client-tests
 	$(Q)install $(RUST_RELEASE)/client-tests $@
-$(CLIENT_TESTS): | $(BIN)/rsb_hub
+
+# The service manager of the crate rsbinder-tools, unmodified, which the clients use on drivers of
+# the kernel. Its version is that of tools/Cargo.lock. One after the other: cargo locks its directory.
+$(BIN)/rsb_hub: tools/Cargo.toml tools/Cargo.lock | $(BIN)/anybinder $(CLIENT_TESTS)
+	$(Q)$(call say,CARGO,rsb_hub)$(RUST_BUILD_PROGRAM) rsb_hub
+	$(Q)install $(RUST_RELEASE)/rsb_hub $@
+$(CLIENT_TESTS): | $(BIN)/anybinder

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The commands by their purpose: a group has a folder, and each of its commands a file there.
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use clap::Subcommand;
-use manner::{Manner, AT_ONCE, ENDLESS};
+use run_mode::{RunMode, AT_ONCE, ENDLESS};
 use std::process::ExitCode;
 
 pub mod android;
 pub mod complete;
 pub mod generate;
 pub mod instance;
-pub mod manner;
 pub mod measuring;
 pub mod network;
 pub mod observing;
+pub mod run_mode;
 pub mod services;
 
 #[derive(Subcommand)]
@@ -52,14 +52,14 @@ pub fn groups() -> [(&'static str, clap::Command); 6] {
 }
 
 impl Command {
-    pub fn manner(&self, json: bool) -> Manner {
+    pub fn run_mode(&self, json: bool) -> RunMode {
         match self {
-            Command::Instance(command) => command.manner(),
-            Command::Services(command) => command.manner(),
-            Command::Observing(command) => command.manner(json),
+            Command::Instance(command) => command.run_mode(),
+            Command::Services(command) => command.run_mode(),
+            Command::Observing(command) => command.run_mode(json),
             Command::Network(_) => ENDLESS,
-            Command::Measuring(command) => command.manner(),
-            Command::Android(command) => command.manner(),
+            Command::Measuring(command) => command.run_mode(),
+            Command::Android(command) => command.run_mode(),
             Command::Generate(_) => ENDLESS,
             Command::Complete(_) => AT_ONCE,
         }

@@ -2,20 +2,18 @@
 //! `anybinder`: starts, stops and inspects a mounted Binder file system, and measures it.
 mod command;
 
+use anybinder_cli::error::{Error, Kind, Result, KINDS};
+use anybinder_cli::output;
+use anybinder_cli::time_limit::{self, Terms};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result, KINDS};
-use anybinder_mount::harmless::harmless_lines;
 use anybinder_mount::instance;
-use anybinder_mount::interrupt;
-use anybinder_mount::limit::{self, Terms};
 use anybinder_mount::mount::Mount;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use command::manner::{Limit, Place};
+use command::run_mode::{Limit, Place};
 use command::Command;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -55,7 +53,7 @@ struct Cli {
 impl Cli {
     /// How the command runs; None for one that has no time limit.
     fn terms(&self) -> Option<Terms<'static>> {
-        let (default_s, long) = match self.command.manner(self.json).limit {
+        let (default_s, long) = match self.command.run_mode(self.json).limit {
             Limit::Seconds(default_s) => (default_s, false),
             Limit::Long => (0, true),
             Limit::None => return None,
@@ -180,7 +178,7 @@ fn check_proc() -> Result<()> {
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     check_proc()?;
-    let place = cli.command.manner(cli.json).place;
+    let place = cli.command.run_mode(cli.json).place;
     let mount = match place {
         Place::New => Mount::new,
         Place::Any | Place::Joined => Mount::existing,
@@ -196,19 +194,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 }
 
 fn report(json: bool, outcome: Result<ExitCode>) -> ExitCode {
-    outcome.unwrap_or_else(|error| {
-        let status = ExitCode::from(error.kind().exit_status());
-        if interrupt::is_quiet() {
-            return status;
-        }
-        let text = match json {
-            true => format!("{:#}", error.to_json()),
-            false => format!("anybinder: {error}"),
-        };
-        // The reader of standard error may be gone.
-        let _ = writeln!(std::io::stderr(), "{}", harmless_lines(&text));
-        status
-    })
+    output::exit("anybinder", json, outcome)
 }
 
 fn main() -> ExitCode {
@@ -219,7 +205,10 @@ fn main() -> ExitCode {
     let json = cli.json;
     match cli.terms() {
         None if cli.timeout.is_some_and(|limit_s| limit_s > 0) => report(json, Err(no_timeout())),
-        Some(terms) => report(json, limit::run(&terms, || report(json, dispatch(cli)))),
+        Some(terms) => report(
+            json,
+            time_limit::run(&terms, || report(json, dispatch(cli))),
+        ),
         None => report(json, dispatch(cli)),
     }
 }

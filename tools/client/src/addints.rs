@@ -3,8 +3,8 @@
 use crate::device::{self, DeviceOption};
 use crate::files::{open_text, read_text};
 use aidl::{BnAddInts, IAddInts};
+use anybinder_cli::error::{Doing, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
 use anybinder_mount::mount::Mount;
 use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, ProcessState, StatusCode, Strong};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opening a device, finding services, and the errors of calls.
-use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::Foreign;
 use anybinder_rpc::manager::Manager;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Transactions of bytes and objects: rsbinder's parcels take only values of types that it knows.
+use anybinder_cli::error::{Doing, Result};
 use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::parcel::Parcel as Raw;
-use anybinder_mount::error::{Doing, Result};
+use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_rpc::foreign::{header_word, HEADER_WORDS, WORD_POSITION};
+use anybinder_rpc::header_word::{header_word, HEADER_WORDS, WORD_POSITION};
 use anybinder_rpc::relay::descriptor_of;
 use anybinder_rpc::words;
 use rsbinder::rpc::RpcProxy;
@@ -204,4 +205,20 @@ impl Request {
         words::write(&mut parcel, &self.raw.data)?;
         Reply::of(remote.submit_transact(code, &parcel, flags)?)
     }
+}
+
+/// The reply to a method without arguments.
+pub fn ask(service: &SIBinder, code: u32) -> Option<Reply> {
+    let request = match code {
+        rsbinder::DEBUG_PID_TRANSACTION => Request::default(),
+        _ => Request::with_header(service).ok()?,
+    };
+    request.send(service, code, 0).ok()
+}
+
+/// The process that owns an object, if it says so.
+pub fn pid_of(service: &SIBinder) -> Option<i32> {
+    let reply = ask(service, rsbinder::DEBUG_PID_TRANSACTION)?;
+    let pid = Decoder::new(&reply.data, None).word().ok()?;
+    i32::try_from(pid).ok()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A pipe whose writing end a service is given. What the service writes goes to an output of this
 //! process as it comes, or is collected, up to a number of bytes: a service may write without end.
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::pipe::PipeFlags;
 use std::fs::File;
 use std::io::{Read, Write};

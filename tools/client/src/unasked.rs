@@ -2,14 +2,14 @@
 //! One-way calls to a service that may be stopped. rsbinder asks every object that it gets for its
 //! interface, and waits for the answer; this asks nothing but the service manager.
 use crate::device::{no_device, no_manager, no_service, policy_error, refusal};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Sent};
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Parcel, Reader, Target, SYSTEM_HEADER};
-use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_rpc::foreign::HEADER_WORDS;
+use anybinder_rpc::header_word::HEADER_WORDS;
 use anybinder_rpc::status::explain;
 use rsbinder::StatusCode;
 use std::fs::File;

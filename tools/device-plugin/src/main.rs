@@ -6,6 +6,8 @@ mod endpoint;
 mod pool;
 mod service;
 
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::output;
 use anybinder_mount::mount::{Mount, DEFAULT_PATH};
 use clap::Parser;
 use endpoint::Resource;
@@ -85,23 +87,17 @@ async fn run(arguments: Arguments, mount: Mount) -> std::io::Result<()> {
     Ok(())
 }
 
+fn serve(arguments: Arguments) -> Result<ExitCode> {
+    let mount = Mount::new(Some(arguments.mount.clone()), None)?;
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build();
+    runtime
+        .and_then(|runtime| runtime.block_on(run(arguments, mount)))
+        .doing(|| "serving the kubelet".to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let done = Mount::new(Some(arguments.mount.clone()), None)
-        .map_err(|err| err.to_string())
-        .and_then(|mount| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            runtime
-                .and_then(|runtime| runtime.block_on(run(arguments, mount)))
-                .map_err(|err| err.to_string())
-        });
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(err) => {
-            eprintln!("anybinder-device-plugin: {err}");
-            ExitCode::FAILURE
-        }
-    }
+    let outcome = serve(Arguments::parse());
+    output::exit("anybinder-device-plugin", false, outcome)
 }

@@ -7,7 +7,7 @@
 //! one to be made removes those that were left. The kernel refuses to remove an instance of which a
 //! file is open, so each keeps one open, and no process numbers, which another may have by then, or
 //! which mean something else in a container, are asked.
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::ErrorKind;

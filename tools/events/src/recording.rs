@@ -6,7 +6,7 @@
 //! be read.
 use crate::event::{Event, What};
 use crate::names::{Names, Service, Thread};
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::Compression;

@@ -2,7 +2,7 @@
 //! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
 use crate::event::{Bytes, Event, Extra, Priority, Transaction, What};
 use crate::names;
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::HashSet;
 use std::fs::File;

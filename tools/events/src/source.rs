@@ -3,7 +3,7 @@
 use crate::event::{Event, Extra};
 use crate::ring::Ring;
 use crate::tracefs::Tracefs;
-use anybinder_mount::error::Result;
+use anybinder_cli::error::Result;
 use anybinder_mount::mount::{Backend, Mount};
 use std::time::Duration;
 

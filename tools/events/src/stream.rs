@@ -5,7 +5,7 @@
 use crate::event::{monotonic_ns, Event};
 use crate::idle::Idle;
 use crate::source::Source;
-use anybinder_mount::error::{Error, Result};
+use anybinder_cli::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::event::{
     BR_FROZEN_REPLY,
 };
 use crate::instance::Instance;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_cli::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a mounted Binder file system offers beside its devices.
-use crate::error::Result;
 use crate::mount::{mounted_fstype, Mount};
 use crate::served::STATS_ADVICE;
+use anybinder_cli::error::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

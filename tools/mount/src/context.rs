@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What every command is given: the mount that it works on, and how to print.
-use crate::harmless::say;
 use crate::mount::Mount;
+use anybinder_cli::output;
 
 /// The options common to all commands.
 pub struct Context {
@@ -13,11 +13,6 @@ pub struct Context {
 impl Context {
     /// Prints `value` as JSON, or calls `text` to print it for people.
     pub fn show<T: serde::Serialize>(&self, value: &T, text: impl FnOnce(&T)) {
-        if self.json {
-            let line = serde_json::to_string_pretty(value).expect("own types become JSON");
-            say(line);
-        } else {
-            text(value);
-        }
+        output::show(self.json, value, text);
     }
 }

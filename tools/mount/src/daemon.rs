@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops anybinderd, and reports in advance why it could not start.
+use crate::daemon_processes;
 use crate::directory::Directory;
-use crate::error::{Doing, Error, Kind, Result};
-use crate::found;
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::probe::{self, Outcome};
-use crate::process::{find_program, Process, Running};
-use crate::record::{Record, DAEMON};
+use crate::process::{find_program, Process, Running, DAEMON};
+use crate::record::Record;
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -125,7 +125,7 @@ pub(crate) fn check_mount(mount: &Mount) -> Result<()> {
         Backend::Daemon => {
             let by = match Record::load_running(mount)? {
                 Some((record, _)) => format!("by daemon {}", record.daemon_pid()),
-                None => found::daemon(mount).map_or(
+                None => daemon_processes::serving(&mount.path).map_or(
                     "by a daemon that this command did not start".to_string(),
                     |daemon| format!("by daemon {} ({})", daemon.pid, daemon.started_by),
                 ),

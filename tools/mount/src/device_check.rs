@@ -4,9 +4,9 @@
 //!
 //! A process can open one device, and a service manager that is stopped never answers, so that each
 //! device is asked about by a process of its own (`anybinder device-check`), with a time limit.
-use crate::error::{self, Doing, Kind, Result};
 use crate::mount::Mount;
 use crate::record::Record;
+use anybinder_cli::error::{self, Doing, Kind, Result};
 use serde::{Deserialize, Serialize};
 use std::process::{Child, Output, Stdio};
 
@@ -159,7 +159,7 @@ fn answer(device: String, output: &Output) -> DeviceCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use anybinder_cli::error::Error;
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
 

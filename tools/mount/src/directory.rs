@@ -6,7 +6,7 @@
 //! no other user can write; in a directory that every user can write (`/tmp`) the sticky bit must
 //! be set, and only entries of this user or root are accepted. A symbolic link is followed only
 //! out of a directory in which no other user could have placed it.
-use crate::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat, CWD};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a daemon says of itself in `binder_logs/daemon`: which of its servers serves the mount, and
 //! how the last hand-over to another one ended. Kernel drivers and older daemons have no such file.
-use crate::error::{Error, Kind, Result};
-use crate::found;
+use crate::daemon_processes;
 use crate::mount::{Backend, Mount};
-use crate::process::{Process, Running};
-use crate::record::{Record, DAEMON};
+use crate::process::{Process, Running, DAEMON};
+use crate::record::Record;
+use anybinder_cli::error::{Error, Kind, Result};
 use rustix::process::Signal;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -88,7 +88,7 @@ fn daemon(mount: &Mount) -> Result<Running> {
         return Ok(daemon);
     }
     let path = mount.path.display();
-    let Some(found) = found::daemon(mount) else {
+    let Some(found) = daemon_processes::serving(&mount.path) else {
         return Err(Error::with_advice(
             format!("The daemon that serves {path} is not among the processes that you can see."),
             "Run this command as the user who started it, in the same container.",

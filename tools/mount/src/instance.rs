@@ -2,12 +2,12 @@
 //! A daemon and its service managers, started and stopped together.
 use crate::daemon::{self, DaemonOptions};
 use crate::device_check::{Depth, ManagerState};
-use crate::error::{Error, Result};
 use crate::manager::{self, ManagerOptions};
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::process::Running;
 use crate::record::{Manager, Record};
+use anybinder_cli::error::{Error, Result};
 use std::time::{Duration, Instant};
 
 /// How long a service manager may take to end before it is killed.
@@ -45,10 +45,8 @@ impl InstanceOptions {
             return wanted.cloned().collect();
         }
         let first = MANAGED_DEVICES[0];
-        // Without the device `binder`, a service manager on it is an error to be shown. rsb_hub
-        // does not speak what clients of hwbinder do.
-        let is_default =
-            |device: &str| !self.manager.rsb_hub && mount.file(device).exists() || device == first;
+        // Without the device `binder`, a service manager on it is an error to be shown.
+        let is_default = |device: &str| mount.file(device).exists() || device == first;
         MANAGED_DEVICES
             .into_iter()
             .filter(|device| is_default(device))
@@ -173,7 +171,7 @@ fn start_all(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
 
 fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record) -> Result<()> {
     let devices = options.managed_devices(mount);
-    manager::start_all(mount, &devices, &options.manager, &mut record.managers)
+    manager::start(mount, &devices, &options.manager, &mut record.managers)
 }
 
 /// A service manager that died just now is being started again by its keeper.
@@ -209,7 +207,7 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
         }
     }
     let mut started = Vec::new();
-    let outcome = manager::start_all(mount, &missing, &options.manager, &mut started);
+    let outcome = manager::start(mount, &missing, &options.manager, &mut started);
     if !started.is_empty() {
         let is_new = |device: &str| started.iter().any(|one| one.device == device);
         record.managers.retain(|one| !is_new(&one.device));

@@ -6,10 +6,10 @@
 //! It is `anybinder servicemanager` as well, waits and does nothing else, so that nothing of a
 //! client reaches it. What ends it ends the service manager: SIGTERM and SIGHUP are passed on, and
 //! the kernel kills the service manager when its keeper was killed.
-use crate::error::{Doing, Error, Result};
 use crate::manager::{self, ManagerOptions};
 use crate::mount::Mount;
-use crate::note::note;
+use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::output::note;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};

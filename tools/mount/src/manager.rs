@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The service managers that this command starts: its own, one process for any number of devices,
-//! or rsb_hub of the rsbinder-tools crate, one process for each.
-//!
-//! rsb_hub opens `/dev/binderfs/DEVICE` and no other path, so for another mount it runs in a
-//! mount namespace where that path leads there. Both report readiness as systemd services do, by a
-//! datagram to the socket that NOTIFY_SOCKET names, once they are the context manager. Each has a
-//! parent that starts it again when it dies (`keeper`).
-use crate::error::{Doing, Error, Result};
+//! The service manager that this command starts: one process for any number of devices. It reports
+//! readiness as systemd services do, by a datagram to the socket that NOTIFY_SOCKET names, once it
+//! is the context manager. It has a parent that starts it again when it dies (`keeper`).
 use crate::mount::Mount;
-use crate::namespace;
-use crate::process::{find_program, Process};
-use crate::record::{Manager, RSB_HUB};
+use crate::process::Process;
+use crate::record::Manager;
+use anybinder_cli::error::{Doing, Error, Result};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::ffi::OsString;
 use std::fs::File;
@@ -60,30 +55,13 @@ pub struct ManagerOptions {
     /// How many services and callbacks each user may register on a device [default: 16384]
     #[arg(long, value_name = "COUNT")]
     pub max_per_user: Option<usize>,
-
-    /// Use rsb_hub of the rsbinder-tools crate, which serves clients of Android 16 and 17 only
-    #[arg(long, conflicts_with_all = ["accept_files", "contexts", "level", "android_uids",
-        "max_per_user"])]
-    pub rsb_hub: bool,
 }
 
 impl ManagerOptions {
-    fn rsb_hub_arguments(&self) -> Vec<String> {
-        let mut arguments = match &self.policy {
-            Some(path) => vec!["--config".to_string(), path.display().to_string()],
-            None => vec!["--insecure-allow-all".to_string()],
-        };
-        if self.allow_replacing_others {
-            arguments.push("--allow-cross-uid-overwrite".to_string());
-        }
-        arguments
-    }
-
     /// The options again, for `anybinder servicemanager`.
     fn own_arguments(&self) -> Vec<OsString> {
         let mut arguments = Vec::new();
         let flags = [
-            (self.rsb_hub, "--rsb-hub"),
             (self.accept_files, "--accept-files"),
             (self.android_uids, "--android-uids"),
             (self.allow_replacing_others, "--allow-replacing-others"),
@@ -107,29 +85,9 @@ impl ManagerOptions {
     }
 }
 
-/// Replaces this process by rsb_hub on a device. Returns only if that fails.
-pub fn become_rsb_hub(mount: &Mount, device: &str, options: &ManagerOptions) -> Error {
-    let program = match find_program(RSB_HUB) {
-        Ok(program) => program,
-        Err(error) => return error,
-    };
-    let entered = mount
-        .check_served()
-        .and_then(|()| namespace::enter_binderfs(mount));
-    if let Err(error) = entered {
-        return error;
-    }
-    let err = Command::new(&program)
-        .args(["--device", device])
-        .args(options.rsb_hub_arguments())
-        .exec();
-    Error::new(format!("{} cannot be started: {err}.", program.display()))
-}
-
-/// Starts service managers in the background and waits until each device has its context manager:
-/// one process for all devices, or an rsb_hub for each. Fails, with its log, if one takes longer
-/// than READY_TIMEOUT; those that were started before it are in `started`.
-pub fn start_all(
+/// Starts a service manager in the background, unless there are no devices, and waits until each of
+/// them has its context manager. Fails, with its log, if that takes longer than READY_TIMEOUT.
+pub fn start(
     mount: &Mount,
     devices: &[String],
     options: &ManagerOptions,
@@ -138,21 +96,6 @@ pub fn start_all(
     if devices.is_empty() {
         return Ok(());
     }
-    if !options.rsb_hub {
-        return start(mount, devices, options, started);
-    }
-    find_program(RSB_HUB)?;
-    devices
-        .chunks(1)
-        .try_for_each(|device| start(mount, device, options, started))
-}
-
-fn start(
-    mount: &Mount,
-    devices: &[String],
-    options: &ManagerOptions,
-    started: &mut Vec<Manager>,
-) -> Result<()> {
     let missing = devices.iter().find(|device| !mount.file(device).exists());
     if let Some(device) = missing {
         return Err(Error::with_advice(

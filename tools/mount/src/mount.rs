@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A directory where a Binder file system is or shall be mounted.
+use crate::daemon_processes;
 use crate::directory::Directory;
-use crate::error::{Doing, Error, Result};
-use crate::found;
 use crate::nodes;
 use crate::probe::{self, Outcome};
+use anybinder_cli::error::{Doing, Error, Result};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -195,7 +195,7 @@ impl Mount {
                 None => return Backend::None,
             }
         }
-        let is_stopped = || found::stopped_server(self).is_some();
+        let is_stopped = || daemon_processes::stopped_server(&self.path).is_some();
         match probe::statfs(&asked, ANSWER_TIMEOUT, &is_stopped) {
             Outcome::Failed(Errno::NOTCONN | Errno::CONNABORTED) => Backend::DeadDaemon,
             Outcome::NoAnswer => Backend::Stuck,

@@ -13,9 +13,9 @@
 //! system restricts ptrace to descendants (Yama).
 //!
 //! All of this changes the calling process, and is allowed only while it has one thread.
-use crate::error::{Doing, Error, Result};
 use crate::mount::{Mount, DEFAULT_PATH};
 use crate::process::Running;
+use anybinder_cli::error::{Doing, Error, Result};
 use rustix::fs::{Mode, OFlags, CWD};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
@@ -184,15 +184,6 @@ pub fn path_inside(mount: &Mount) -> &Path {
         true => &mount.path,
         false => Path::new(DEFAULT_PATH),
     }
-}
-
-/// As `enter`, but does nothing if the mount is at `/dev/binderfs`: for a program that opens no
-/// other path.
-pub fn enter_binderfs(mount: &Mount) -> Result<()> {
-    if mount.path == Path::new(DEFAULT_PATH) {
-        return Ok(());
-    }
-    enter(mount)
 }
 
 /// Moves this process into a mount namespace where `/dev/binderfs` is this mount, and `/dev/binder`

@@ -4,7 +4,7 @@
 //! A pid may be reused, so a remembered process is known by its start time as well. It is signalled
 //! through a pidfd, which is opened before the process is looked at, so that the signal cannot
 //! reach another one.
-use crate::error::{Doing, Error, Result};
+use anybinder_cli::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
@@ -14,6 +14,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// The programs of a daemon and of a service manager; `anybinder servicemanager` takes the name of
+/// Android's program.
+pub const DAEMON: &str = "anybinderd";
+pub const SERVICE_MANAGER: &str = "servicemanager";
 
 /// One process, distinguished from a later one with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

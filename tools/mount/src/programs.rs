@@ -2,8 +2,7 @@
 //! Which programs the processes of a daemon execute. The server is replaced by a hand-over, the
 //! supervisor only by a restart, and a package replaces the file under both.
 use crate::generation::Generation;
-use crate::process::command_name;
-use crate::record::DAEMON;
+use crate::process::{command_name, DAEMON};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;

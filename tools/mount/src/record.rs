@@ -7,18 +7,12 @@
 //!
 //! A record names processes that will be signalled. So it is read and written only in a directory
 //! that no other user can change, and a process is signalled only if it is what the record says.
-use crate::error::{Doing, Error, Result};
 use crate::mount::Mount;
-use crate::process::{Process, Running};
+use crate::process::{Process, Running, DAEMON, SERVICE_MANAGER};
+use anybinder_cli::error::{Doing, Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::PathBuf;
-
-/// The programs of a daemon and of a service manager; `anybinder servicemanager` takes the name of
-/// Android's program.
-pub(crate) const DAEMON: &str = "anybinderd";
-pub const SERVICE_MANAGER: &str = "servicemanager";
-pub(crate) const RSB_HUB: &str = "rsb_hub";
 
 /// Files of the state directory that belong to one mount.
 const SUFFIXES: [&str; 4] = [RECORD, "pid", "daemon.log", "manager.log"];
@@ -33,24 +27,21 @@ pub struct Manager {
 }
 
 impl Manager {
+    fn open(&self, process: &Process) -> Option<Running> {
+        process.open(SERVICE_MANAGER, OsStr::new(&self.device))
+    }
+
     /// The service manager, if it still runs.
     pub fn running(&self) -> Option<Running> {
-        [SERVICE_MANAGER, RSB_HUB]
-            .into_iter()
-            .find_map(|program| self.process.open(program, OsStr::new(&self.device)))
+        self.open(&self.process)
     }
 
     /// The process that serves the device now: the child of the keeper. While there is none, the
     /// recorded one.
     pub fn serving(&self) -> Process {
-        let is_it = |process: &Process| {
-            [SERVICE_MANAGER, RSB_HUB]
-                .into_iter()
-                .any(|program| process.open(program, OsStr::new(&self.device)).is_some())
-        };
-        self.process
-            .children()
-            .find(is_it)
+        let mut children = self.process.children();
+        children
+            .find(|process| self.open(process).is_some())
             .unwrap_or_else(|| self.process.clone())
     }
 }

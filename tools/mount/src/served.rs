@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether a mount and its devices can be used, and what to do where they cannot.
 use crate::access;
-use crate::error::{Error, Kind, Result};
-use crate::found;
+use crate::daemon_processes;
 use crate::mount::{Backend, Mount, ANSWER_TIMEOUT};
 use crate::namespace::is_in_run;
 use crate::record::Record;
+use anybinder_cli::error::{Error, Kind, Result};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ impl Mount {
     /// The error of a command for which the daemon has to answer.
     pub(crate) fn stuck_error(&self) -> Error {
         let path = self.path.display();
-        if let Some(pid) = found::stopped_server(self) {
+        if let Some(pid) = daemon_processes::stopped_server(&self.path) {
             return Error::with_advice(
                 format!(
                     "The daemon of {path} does not answer: its server, process {pid}, is stopped."

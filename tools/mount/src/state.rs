@@ -2,9 +2,9 @@
 //! `binder_logs/state` and the transaction logs, as all drivers write them: who has which objects,
 //! handles and threads, and which transactions have not ended.
 use crate::binderfs::debugfs;
-use crate::error::Result;
 use crate::mount::Mount;
 use crate::served::STATS_ADVICE;
+use anybinder_cli::error::Result;
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A daemon and a service manager in a temporary directory, for as long as one command runs.
 use crate::daemon::DaemonOptions;
-use crate::error::{Doing, Result};
 use crate::instance::{self, InstanceOptions};
 use crate::manager::ManagerOptions;
 use crate::mount::Mount;
 use crate::record::Record;
+use anybinder_cli::error::{Doing, Result};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 

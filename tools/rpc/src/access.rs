@@ -5,7 +5,7 @@
 //! Unix socket. A vsock address is a route and proves nothing, and is offered for machines whose
 //! hypervisor is trusted.
 use crate::places::Life;
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_servicemanager::pattern::matches;
 use rsbinder::rpc::PeerIdentity;
 use std::path::Path;

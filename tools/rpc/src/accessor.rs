@@ -5,7 +5,7 @@
 use crate::export::WIRE_VERSION;
 use crate::listener;
 use crate::places::{Placed, Places};
-use anybinder_mount::error::{Doing, Result};
+use anybinder_cli::error::{Doing, Result};
 use rsbinder::get_calling_uid;
 use rsbinder::hub::android_16::{BnAccessor, IAccessor, ERROR_FAILED_TO_CREATE_SOCKET};
 use rsbinder::rpc::transport::UnixTransport;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where an exported service is: `tls://HOST:PORT`, `unix://PATH`, `vsock://CID:PORT`.
-use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_cli::error::{Error, Kind, Result};
 use rsbinder::{Endpoint, Uri};
 use std::fmt;
 use std::str::FromStr;

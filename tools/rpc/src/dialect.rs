@@ -2,7 +2,7 @@
 //! How parcels of the driver differ between Android releases: in the header of a call, and in what
 //! follows a binder. A program reads only those of its own release; rsbinder writes the newest, and
 //! the differences are made good here.
-use crate::foreign;
+use crate::header_word;
 use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::level::{Level, Stability, StabilityForm};
 use rsbinder::{Parcel, RemoteProxy, SIBinder, StatusCode};
@@ -96,7 +96,7 @@ impl Dialect {
     /// The request of a call, with the header of the interface.
     pub fn request(self, target: &dyn RemoteProxy, descriptor: &str) -> Result<Parcel> {
         if self.has_stability() {
-            return foreign::request(target);
+            return header_word::request(target);
         }
         let mut request = target.prepare_transact(false)?;
         request.write_u32(STRICT_MODE)?;

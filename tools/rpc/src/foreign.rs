@@ -2,58 +2,19 @@
 //! A service manager of another Android level, as that of a container or an emulator, or of a
 //! libbinder whose calls have another header word: rsbinder speaks the newest level and Android's
 //! word only.
-//!
-//! libbinder refuses a call with a word that is not its own, before it reads more of it. So the
-//! word of the programs here is found by trying, and then used for all calls.
 use crate::dialect::Dialect;
+use crate::header_word::{self, header_word, HEADER_WORDS};
 use anybinder_driver::abi::TYPE_HANDLE;
 use anybinder_driver::level::{Level, LEVELS};
 use anybinder_driver::parcel::SYSTEM_HEADER;
 use anybinder_servicemanager::numbering::{self, Method};
-use rsbinder::{Parcel, ProcessState, RemoteProxy, SIBinder, StatusCode};
-use std::sync::atomic::{AtomicI32, Ordering};
+use rsbinder::{Parcel, ProcessState, SIBinder, StatusCode};
 
 const PRIORITY_ALL: i32 = 0x0f;
 const PRIORITY_DEFAULT: i32 = 0x08;
 
-/// What libbinder writes on Android, where it is built for another system, for vendors' programs,
-/// and in a recovery system.
-pub const HEADER_WORDS: [i32; 4] = [
-    SYSTEM_HEADER,
-    i32::from_be_bytes(*b"UNKN"),
-    i32::from_be_bytes(*b"VNDR"),
-    i32::from_be_bytes(*b"RECO"),
-];
-
-/// Where it is in a call.
-pub const WORD_POSITION: usize = 8;
-
-/// That of the programs here.
-static WORD: AtomicI32 = AtomicI32::new(SYSTEM_HEADER);
-
 /// A name that no service has.
 const NO_NAME: &str = "anybinder.probe";
-
-/// The header word of calls.
-pub fn header_word() -> i32 {
-    WORD.load(Ordering::Relaxed)
-}
-
-/// A request with the header of an interface, and with that word.
-pub fn request(target: &dyn RemoteProxy) -> Result<Parcel> {
-    request_with(target, header_word())
-}
-
-fn request_with(target: &dyn RemoteProxy, word: i32) -> Result<Parcel> {
-    let mut request = target.prepare_transact(true)?;
-    if word != SYSTEM_HEADER {
-        let end = request.data_position();
-        request.set_data_position(WORD_POSITION);
-        request.write_u32(word.cast_unsigned())?;
-        request.set_data_position(end);
-    }
-    Ok(request)
-}
 
 /// A service manager that is not of the newest level, or whose word is another.
 pub struct Foreign {
@@ -79,7 +40,7 @@ fn ask(
     fill: impl FnOnce(&mut Parcel) -> Result<()>,
 ) -> Result<(i32, Parcel)> {
     let proxy = context.as_proxy().ok_or(StatusCode::BadType)?;
-    let mut request = request_with(proxy, word)?;
+    let mut request = header_word::request_with(proxy, word)?;
     fill(&mut request)?;
     let reply = proxy.submit_transact(code, &request, 0)?;
     let mut reply = reply.ok_or(StatusCode::UnexpectedNull)?;
@@ -177,7 +138,7 @@ impl Foreign {
         if (word, Some(level)) == (SYSTEM_HEADER, levels().next()) {
             return None;
         }
-        WORD.store(word, Ordering::Relaxed);
+        header_word::use_for_all(word);
         Some(Foreign { context, level })
     }
 

@@ -8,9 +8,9 @@
 use crate::copy::{copy, reason, Objects};
 use crate::dialect::Dialect;
 use crate::words::{self, is_manager};
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::note;
 use anybinder_driver::parcel::word;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::note::note;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::MAX_DEPTH;
 use anybinder_parcel::shape::{Interface, Members, Shape};

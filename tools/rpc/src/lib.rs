@@ -13,7 +13,8 @@
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
 //!   those whose peer is; `directory`: several services at one address
-//! * `manager`: the service manager; `foreign`: those of other levels and other libbinders
+//! * `manager`: the service manager; `foreign`: those of other levels and other libbinders;
+//!   `header_word`: the word that theirs want in a call
 //! * `status`: Binder's statuses in words; `notice`: what is said about peers; `memory`: what
 //!   malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
@@ -30,6 +31,7 @@ pub mod export;
 pub mod foreign;
 pub mod gateway;
 pub mod handshakes;
+pub mod header_word;
 pub mod link;
 pub mod listener;
 pub mod manager;

@@ -9,7 +9,7 @@ use crate::address::Address;
 use crate::handshakes::{Handshake, Handshakes, Source, PATIENCE};
 use crate::notice::notice;
 use crate::places::{key_of, Placed, Places};
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_cli::error::{Doing, Error, Result};
 use rsbinder::rpc::rustls::ServerConfig;
 use rsbinder::rpc::transport::{TlsTransport, UnixTransport, VsockTransport};
 use rsbinder::rpc::{RpcResult, RpcServer, RpcTransport};

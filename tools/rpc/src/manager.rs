@@ -2,7 +2,7 @@
 //! The service manager of the open device, whatever its level and its header word.
 use crate::foreign::Foreign;
 use crate::status::{explain, explain_answer};
-use anybinder_mount::error::{Error, Kind, Result};
+use anybinder_cli::error::{Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, SIBinder, StatusCode};
 use std::sync::Arc;

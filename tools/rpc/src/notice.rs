@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lines on standard error about what peers do. There is one a second at most, so that a peer
 //! cannot fill a log.
-use anybinder_mount::note::note;
+use anybinder_cli::output::note;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

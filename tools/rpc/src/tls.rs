@@ -3,7 +3,7 @@
 //! authority has signed. rustls does all of TLS; the provider of its ciphers is ring.
 use crate::access::{fingerprint, Fingerprint};
 use crate::notice::notice;
-use anybinder_mount::error::{Doing, Error, Kind, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rsbinder::rpc::rustls;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::WebPkiServerVerifier;

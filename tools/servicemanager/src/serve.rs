@@ -28,10 +28,10 @@ pub use device_server::{Cause, End};
 pub use protocol::Protocol;
 
 use crate::policy::Policy;
+use anybinder_cli::output::note;
 use anybinder_driver::abi;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::level::Level;
-use anybinder_mount::note::note;
 use device_server::Server;
 use device_state::Settings;
 use dispatch::Manager;

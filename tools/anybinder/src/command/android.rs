@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands with the names, options and output of Android's, so that scripts for those run. A link
 //! of such a name to this program is the command.
-use super::manner::{Manner, SHORT};
+use super::run_mode::{RunMode, SHORT};
 use super::services::list;
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::stream::MostOutput;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::say;
 use anybinder_mount::state;
 use std::process::ExitCode;
 
@@ -29,9 +29,9 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         match self {
-            Command::Dumpsys(arguments) => arguments.manner(),
+            Command::Dumpsys(arguments) => arguments.run_mode(),
             _ => SHORT,
         }
     }

@@ -2,11 +2,11 @@
 //! `anybinder complete -- [WORD]...`: what the last word of a command line may be, where that is
 //! the name of a service, a method or a device. The completions of shells ask for it; all else is
 //! in their scripts. Errors are of no interest there.
-use super::services::call::typed;
+use super::services::interface_files;
 use super::services::list;
+use anybinder_cli::error::Result;
+use anybinder_cli::output::say;
 use anybinder_client::device;
-use anybinder_mount::error::Result;
-use anybinder_mount::harmless::say;
 use anybinder_mount::instance;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::relay::descriptor_of;
@@ -124,10 +124,10 @@ impl Word {
         let (Some(service), false) = (service.first(), roots.is_empty()) else {
             return Ok(Vec::new());
         };
-        let library = typed::open(&roots)?;
+        let library = interface_files::open(&roots)?;
         let service = device::find(mount, device, service)?;
         let descriptor = descriptor_of(&service).unwrap_or_default();
-        let entry = typed::interface(&library, &descriptor, &descriptor)?;
+        let entry = interface_files::interface(&library, &descriptor, &descriptor)?;
         let methods = library.methods(&entry).unwrap_or_default();
         Ok(methods.into_iter().map(|one| one.method.name).collect())
     }

@@ -2,7 +2,7 @@
 //! `anybinder generate DIR`: manual pages and completions, from the definitions that `--help` is
 //! made from. For `make install`.
 use super::complete;
-use anybinder_mount::error::{Doing, Result};
+use anybinder_cli::error::{Doing, Result};
 use anybinder_mount::process::find_program;
 use clap_complete::Shell;
 use clap_mangen::roff::{bold, roman, Roff};

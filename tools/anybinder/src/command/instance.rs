@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops what serves a mount, and what runs on it.
-use super::manner::{Limit, Manner, Place, ENDLESS, SHORT};
+use super::run_mode::{Limit, Place, RunMode, ENDLESS, SHORT};
+use anybinder_cli::error::Result;
 use anybinder_client::addints;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use anybinder_mount::instance::InstanceOptions;
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         let (limit, place) = match self {
             Command::Up(_) => (Limit::Seconds(180), Place::New),
             Command::Down | Command::Upgrade(_) => (Limit::Seconds(180), Place::Joined),
@@ -60,7 +60,7 @@ impl Command {
             | Command::DemoService(_)
             | Command::DemoClient(_) => return ENDLESS,
         };
-        Manner { limit, place }
+        RunMode { limit, place }
     }
 
     pub fn run(&self, context: &Context) -> Result<ExitCode> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The measurements of the crate `anybinder-bench`.
-use super::manner::{Limit, Manner, Place, ENDLESS};
+use super::run_mode::{Limit, Place, RunMode, ENDLESS};
 use anybinder_bench as bench;
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use std::process::ExitCode;
 
 #[derive(clap::Subcommand)]
@@ -16,9 +16,9 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         match self {
-            Command::Bench(_) => Manner {
+            Command::Bench(_) => RunMode {
                 limit: Limit::Long,
                 place: Place::New,
             },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Services of other machines, and ours for them.
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use std::process::ExitCode;
 
 pub mod export;

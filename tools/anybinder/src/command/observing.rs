@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shows what processes, threads and calls do.
-use super::manner::{Manner, ENDLESS, LONG, SHORT};
+use super::run_mode::{RunMode, ENDLESS, LONG, SHORT};
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use std::process::ExitCode;
 
 pub mod graph;
@@ -30,7 +30,7 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn manner(&self, json: bool) -> Manner {
+    pub fn run_mode(&self, json: bool) -> RunMode {
         match self {
             Command::Trace(_) | Command::Watch(_) => LONG,
             // However long it takes to read a recording.

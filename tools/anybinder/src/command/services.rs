@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds services, and calls them.
-use super::manner::{Manner, LONG, SHORT};
+use super::run_mode::{RunMode, LONG, SHORT};
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use arguments::Arguments;
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ pub mod call;
 pub mod dump;
 pub mod freeze;
 pub mod interface;
+pub mod interface_files;
 pub mod list;
 pub mod ping;
 pub mod shell;
@@ -44,9 +45,9 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         match self {
-            Command::Ping(arguments) => arguments.manner(),
+            Command::Ping(arguments) => arguments.run_mode(),
             Command::Call(arguments) if arguments.listen.is_some() => LONG,
             _ => SHORT,
         }

@@ -18,7 +18,7 @@ const CALLED_AT_ONCE: usize = 8;
 /// Callbacks and services that are looked at for that.
 const LOOKED_AT_ONCE: usize = 64;
 
-/// Jobs of one user that may wait. More are refused together with the request that would cause them.
+/// Jobs of one user that may wait. More are refused with the request that would cause them.
 const MAX_PER_USER: usize = 65_536;
 
 /// Callbacks to be called, from the one behind the last that was looked at.

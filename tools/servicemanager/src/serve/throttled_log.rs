@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages on standard error, at most so many a second: clients cause them.
-use anybinder_mount::note::note;
+use anybinder_cli::output::note;
 use std::time::{Duration, Instant};
 
 const MAX_A_SECOND: u32 = 10;

@@ -3,8 +3,8 @@
 use super::{not_found, print_names, Asked};
 use crate::command::services::arguments::Arguments as Words;
 use crate::command::services::shell;
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder dumpsys`: what `dump` does, for all services or one.
 use super::{print_names, registered, threads_in_use, Asked};
-use crate::command::manner::{Limit, Manner, SHORT};
+use crate::command::run_mode::{Limit, RunMode, SHORT};
 use crate::command::services::list::Service;
+use anybinder_cli::error::{Doing, Kind, Result};
+use anybinder_cli::output::note;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Kind, Result};
-use anybinder_mount::harmless::say;
-use anybinder_mount::note::note;
 use anybinder_mount::state;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -43,13 +43,13 @@ struct Process {
 }
 
 impl Arguments {
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         // Each of all services has a limit of its own.
         let limit_s = match self.asked.list || !self.asked.words.is_empty() {
             true => SEARCH_S + self.limit_s,
             false => 0,
         };
-        Manner {
+        RunMode {
             limit: Limit::Seconds(limit_s),
             ..SHORT
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder lshal`: the services of `hwservicemanager`.
 use super::{services_on, threads_in_use};
+use anybinder_cli::error::Result;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
-use anybinder_mount::harmless::say;
 use anybinder_mount::state;
 use serde::Serialize;
 use std::process::ExitCode;

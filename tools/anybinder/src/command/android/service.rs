@@ -2,11 +2,11 @@
 //! `anybinder service`: what `list` and `check` do.
 use super::{list, registered, services_on};
 use crate::command::observing::system::interfaces::Interfaces;
+use anybinder_cli::error::{Kind, Result};
+use anybinder_cli::output::tell;
+use anybinder_cli::output::{harmless, say};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Kind, Result};
-use anybinder_mount::harmless::{harmless, say};
-use anybinder_mount::note::tell;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 //! `anybinder container`: the arguments that give a container the devices of a mount.
 mod documents;
 
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::access;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use anybinder_mount::namespace;
 use anybinder_mount::record::Record;

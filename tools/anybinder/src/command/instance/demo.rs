@@ -6,9 +6,9 @@
 //! none is missing, so that a client that dies halfway is an error.
 pub mod client;
 
+use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::interrupt;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Result};
-use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
 use anybinder_mount::temporary::TemporaryInstance;

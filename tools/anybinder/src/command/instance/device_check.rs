@@ -6,11 +6,11 @@
 //! passes files, and is killed, of which this one must hear.
 use super::demo::client;
 use crate::command::services::list;
+use anybinder_cli::error::{self, Doing, Error, Kind, Result};
 use anybinder_client::addints::aidl::IAddInts;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_mount::device_check::{DeviceCheck, ManagerState, Passing};
-use anybinder_mount::error::{self, Doing, Error, Kind, Result};
 use rsbinder::{ProcessState, Strong};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;

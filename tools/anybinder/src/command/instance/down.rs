@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder down`: stops what `up` started, and names the services that this cuts off.
 use crate::command::services::list::Service;
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::say;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
-use anybinder_mount::{daemon, found, instance};
+use anybinder_mount::{daemon, daemon_processes, instance};
 use serde::Serialize;
 use std::process::{ExitCode, Stdio};
 
@@ -78,7 +78,7 @@ fn not_ours(mount: &Mount, backend: Backend) -> Error {
             },
         );
     }
-    let Some(daemon) = found::daemon(mount) else {
+    let Some(daemon) = daemon_processes::serving(&mount.path) else {
         return Error::with_advice(
             format!("You did not start what is mounted at {path} with `anybinder up`."),
             "Stop it the way it was started: as that user, with `systemctl stop anybinderd`, \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder run -- CMD`: an unmodified program that finds this mount at the default paths.
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::namespace;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

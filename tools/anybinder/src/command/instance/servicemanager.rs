@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder servicemanager`: started by `up` or by a unit file, for one device or several.
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::note;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::say;
 use anybinder_mount::keeper;
-use anybinder_mount::manager::{self, ManagerOptions};
-use anybinder_mount::note::note;
-use anybinder_mount::record::SERVICE_MANAGER;
+use anybinder_mount::manager::ManagerOptions;
+use anybinder_mount::process::SERVICE_MANAGER;
 use anybinder_servicemanager::rules;
 use anybinder_servicemanager::{serve, Cause, Options, Protocol, DEFAULT_PER_USER};
 use serde::Serialize;
@@ -108,15 +108,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if arguments.keep {
         take_name();
         return keeper::run(mount, &devices, options);
-    }
-    if options.rsb_hub {
-        return match devices.as_slice() {
-            [device] => Err(manager::become_rsb_hub(mount, device, options)),
-            _ => Err(Error::with_advice(
-                "rsb_hub serves one device.",
-                "Start one for each device.",
-            )),
-        };
     }
     let devices = devices
         .into_iter()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder status`: what is running, whichever command started it, and what to do about what is
 //! not. A dead service manager counts as much as a dead daemon.
+use anybinder_cli::error::{Kind, Result};
 use anybinder_mount::context::Context;
+use anybinder_mount::daemon_processes::{self, Part, Role};
 use anybinder_mount::device_check::{Depth, ManagerState};
-use anybinder_mount::error::{Kind, Result};
-use anybinder_mount::found::{self, Part, Role};
 use anybinder_mount::generation::Generation;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::process::{command_name, Process};
@@ -65,7 +65,7 @@ fn daemon_status(process: &Process, started_by: String) -> DaemonStatus {
         started_by,
         threads: process.status_sum("Threads"),
         resident_kib: process.status_sum("VmRSS"),
-        processes: found::parts(process),
+        processes: daemon_processes::parts(process),
     }
 }
 
@@ -82,7 +82,7 @@ fn look_at_daemon(
     if matches!(backend, Backend::DeadDaemon | Backend::Kernel) {
         return None;
     }
-    let found = found::daemon(mount)?;
+    let found = daemon_processes::serving(&mount.path)?;
     Some(daemon_status(&Process::now(found.pid)?, found.started_by))
 }
 
@@ -111,7 +111,7 @@ fn look_at_managers(
             command: pid.filter(|_| state != "dead").map(command_name),
             started_by: match ours {
                 Some(_) => Some(BY_UP.to_string()),
-                None => pid.map(found::started_by),
+                None => pid.map(daemon_processes::started_by),
             },
             running: match state {
                 "dead" => Some(false),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder up`: the daemon, then a service manager on each wanted device.
+use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
-use anybinder_mount::found;
+use anybinder_mount::daemon_processes;
 use anybinder_mount::instance::{self, InstanceOptions, Started};
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use anybinder_mount::namespace::is_in_run;
@@ -26,7 +26,7 @@ fn served_by(mount: &Mount) -> String {
     if mount.backend() == Backend::Kernel {
         return "the kernel".to_string();
     }
-    found::daemon(mount).map_or("a daemon".to_string(), |daemon| {
+    daemon_processes::serving(&mount.path).map_or("a daemon".to_string(), |daemon| {
         format!("daemon {} ({})", daemon.pid, daemon.started_by)
     })
 }

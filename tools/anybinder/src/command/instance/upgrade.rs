@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder upgrade`: the daemon is replaced by the program that is installed now, while its
 //! clients go on.
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::generation::{self, Generation};
 use anybinder_mount::mount::Mount;
 use anybinder_mount::programs::{Installed, Programs};

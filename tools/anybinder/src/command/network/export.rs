@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder export NAME... --listen ADDRESS`: serves local services to other machines.
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_rpc::access::Rules;
 use anybinder_rpc::address::Address;
 use anybinder_rpc::dialect::Dialect;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder link NAME ADDRESS`: registers a service of another machine.
 use super::export::Common;
+use anybinder_cli::error::Result;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use anybinder_rpc::access::Fingerprint;
 use anybinder_rpc::address::Address;
 use anybinder_rpc::link::{self, Accessor, Options};

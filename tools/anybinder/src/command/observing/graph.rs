@@ -7,9 +7,9 @@ pub mod model;
 mod page;
 
 use crate::command::observing::system::past::Past;
+use anybinder_cli::error::{Doing, Result};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
 use clap::ValueEnum;
 use model::Graph;
 use std::collections::HashMap;

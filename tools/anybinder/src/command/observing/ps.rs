@@ -3,10 +3,10 @@
 //! calls that wait for them, from `binder_logs/transactions`.
 use super::system::backlog::{self, Backlog};
 use super::system::known::Known;
+use anybinder_cli::error::Result;
+use anybinder_cli::output::harmless;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
-use anybinder_mount::harmless::harmless;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state;
 use serde::Serialize;

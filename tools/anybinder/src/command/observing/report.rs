@@ -3,13 +3,13 @@
 //! looks wrong, versions, what the machine can do, the driver's own reports. Names and addresses
 //! are left out unless they are asked for, and the end of the file says what was.
 use super::top::sample::{Sampler, Wanted};
-use crate::command::instance::doctor::{self, Diagnosis};
+use crate::command::instance::doctor::diagnosis::{diagnose, Diagnosis};
 use crate::command::services::list;
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::output::{harmless, harmless_lines};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
-use anybinder_mount::harmless::{harmless, harmless_lines};
 use anybinder_mount::process::command_name;
 use anybinder_mount::state;
 use clap::ValueEnum;
@@ -371,7 +371,7 @@ fn save(path: &Path, text: &str) -> Result<()> {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let text = report_text(context, arguments, &doctor::diagnose(context)?);
+    let text = report_text(context, arguments, &diagnose(context)?);
     match &arguments.output {
         Some(path) => save(path, &text)?,
         None if context.json => {

@@ -2,6 +2,7 @@
 //! What `anybinder trace`, `anybinder top` and `anybinder graph` know of a running system.
 //!
 //! * `backlog`: one-way calls that wait for their turn
+//! * `buffer_size`: how much of a device a process maps
 //! * `lookup`: services by the service manager alone
 //! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
@@ -12,6 +13,7 @@
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod backlog;
+pub mod buffer_size;
 pub mod interfaces;
 pub mod known;
 pub mod lookup;

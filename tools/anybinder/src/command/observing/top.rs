@@ -6,13 +6,15 @@ mod arguments;
 mod rows;
 pub mod sample;
 mod screen;
+mod seen;
 mod services;
 mod table;
+mod terminal;
 mod wrong;
 
 use crate::command::observing::system::past::Past;
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 pub use arguments::Arguments;
 use arguments::Sort;
 use rows::Sample;

@@ -13,7 +13,9 @@ mod told;
 mod tree;
 mod value;
 
-use crate::command::services::call::typed;
+use crate::command::services::interface_files;
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::interrupt;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, Extra, What};
@@ -23,8 +25,6 @@ use anybinder_events::recording::{self, Recorder, Recording};
 use anybinder_events::source::Source;
 use anybinder_events::stream::Stream;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
-use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use filter::Filter;
 use own::Own;
@@ -218,7 +218,7 @@ impl Trace<'_> {
 fn reader(arguments: &Arguments) -> Result<Reader> {
     let library = match arguments.aidl.as_slice() {
         [] => None,
-        roots => Some(typed::open(roots)?),
+        roots => Some(interface_files::open(roots)?),
     };
     Ok(Reader::new(
         library,
@@ -228,7 +228,7 @@ fn reader(arguments: &Arguments) -> Result<Reader> {
 
 fn show(context: &Context, arguments: &Arguments) -> Result<Show> {
     let payloads = Payloads::new(reader(arguments)?, arguments.payload_bytes);
-    Ok(Show::new(show::Manner {
+    Ok(Show::new(show::Shown {
         json: context.json,
         beside: !arguments.command.is_empty(),
         summary: arguments.summary.then_some(arguments.top),

@@ -3,10 +3,10 @@
 //! manager notifies of registrations by name, and the driver of deaths; new names
 //! are found by listing.
 use crate::command::services::list;
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::harmless;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::harmless;
 use anybinder_rpc::accessor;
 use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceDebugInfo, ServiceManager};
 use rsbinder::{

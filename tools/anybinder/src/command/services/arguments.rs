@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A service, and words for it that only the service understands.
+use anybinder_cli::error::{Error, Kind};
 use anybinder_client::device;
 use anybinder_client::device::DeviceOption;
 use anybinder_client::place::Place;
 use anybinder_client::raw::is_rpc;
 use anybinder_client::stream::MostOutput;
-use anybinder_mount::error::{Error, Kind};
 use rsbinder::{SIBinder, StatusCode};
-use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -57,10 +56,4 @@ pub fn refused(name: &str, what: &str, status: StatusCode) -> Error {
         (true, None) => Error::new(format!("{name} has no {what}.")).of(Kind::CallFailed),
         (false, _) => device::call_error(&format!("{name} fails ({what})"), status),
     }
-}
-
-/// A duration of a command line.
-pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_string())
 }

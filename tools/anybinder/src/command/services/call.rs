@@ -5,12 +5,12 @@
 mod callback;
 mod objects;
 mod request;
-pub mod typed;
+mod typed;
 mod words;
 
+use anybinder_cli::error::{Kind, Result};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Kind, Result};
 pub use request::Arguments;
 use std::process::ExitCode;
 

@@ -2,10 +2,10 @@
 //! `anybinder dump NAME [ARGUMENT]...`: what a service says of itself, as Android's `dumpsys`.
 use super::arguments::{refused, unreachable, Arguments};
 use super::list;
+use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_client::stream::{cut_error, Stream, Written};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use anybinder_rpc::words::is_manager;
 use rsbinder::StatusCode;
 use serde::Serialize;

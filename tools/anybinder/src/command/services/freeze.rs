@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder freeze PID`, `anybinder unfreeze PID`: the driver fails calls to a frozen process and
 //! keeps one-way calls for it. The process itself goes on: stopping it is the freezer's job.
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use rsbinder::{ProcessFreezeInfo, ProcessState, StatusCode};
 use serde::Serialize;
 use std::process::ExitCode;

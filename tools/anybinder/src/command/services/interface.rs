@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder interface NAME`: what a service says of its interface, and with `--aidl` its methods.
-use super::call::typed;
+use super::interface_files;
+use anybinder_cli::error::Result;
+use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
-use anybinder_client::raw::{Reply, Request};
+use anybinder_client::raw;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
-use anybinder_mount::harmless::say;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::status;
 use anybinder_rpc::relay::descriptor_of;
@@ -54,28 +54,13 @@ struct Interface {
     methods: Option<Vec<Method>>,
 }
 
-fn ask(service: &SIBinder, code: u32) -> Option<Reply> {
-    let request = match code {
-        rsbinder::DEBUG_PID_TRANSACTION => Request::default(),
-        _ => Request::with_header(service).ok()?,
-    };
-    request.send(service, code, 0).ok()
-}
-
-/// The process that owns an object, if it says so.
-pub fn pid_of(service: &SIBinder) -> Option<i32> {
-    let reply = ask(service, rsbinder::DEBUG_PID_TRANSACTION)?;
-    let pid = Decoder::new(&reply.data, None).word().ok()?;
-    i32::try_from(pid).ok()
-}
-
 /// The reply to a meta method, behind its exception.
 fn meta<T>(
     service: &SIBinder,
     code: u32,
     read: impl FnOnce(&mut Decoder) -> std::result::Result<T, String>,
 ) -> Option<T> {
-    let reply = ask(service, code)?;
+    let reply = raw::ask(service, code)?;
     let mut decoder = Decoder::new(&reply.data, None);
     match status::read(&mut decoder) {
         Ok(None) => read(&mut decoder).ok(),
@@ -107,18 +92,18 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let methods = match arguments.aidl.is_empty() {
         true => None,
         false => {
-            let library = typed::open(&arguments.aidl)?;
-            let entry = typed::interface(&library, &descriptor, &descriptor)?;
+            let library = interface_files::open(&arguments.aidl)?;
+            let entry = interface_files::interface(&library, &descriptor, &descriptor)?;
             let methods = library.methods(&entry).unwrap_or_default();
             let methods = methods.iter().map(|called| Method {
                 code: called.code,
-                signature: typed::signature(called),
+                signature: interface_files::signature(called),
                 declaration: called.method.text.clone(),
             });
             Some(methods.collect())
         }
     };
-    let pid = pid_of(&service);
+    let pid = raw::pid_of(&service);
     let one = Interface {
         name: arguments.name.clone(),
         descriptor,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder list`: the services that are registered with the service manager.
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::note;
+use anybinder_cli::output::{harmless, say};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::{harmless, say};
-use anybinder_mount::note::note;
 use anybinder_mount::process::command_name;
 use anybinder_rpc::foreign::Foreign;
 use anybinder_rpc::status::{explain, explain_answer};

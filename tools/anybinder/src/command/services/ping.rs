@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes. A thread
 //! makes the calls, since one may never end.
-use super::arguments::seconds;
-use crate::command::manner::{Manner, LONG, SHORT};
+use crate::command::run_mode::{RunMode, LONG, SHORT};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
+use anybinder_cli::interrupt;
+use anybinder_cli::output::say;
+use anybinder_cli::time_limit::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Kind, Result};
-use anybinder_mount::harmless::say;
-use anybinder_mount::interrupt;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::relay::descriptor_of;
 use hdrhistogram::Histogram;
@@ -67,7 +67,7 @@ impl Arguments {
         self.interval.unwrap_or(usual)
     }
 
-    pub fn manner(&self) -> Manner {
+    pub fn run_mode(&self) -> RunMode {
         match self.count() {
             1 => SHORT,
             _ => LONG,

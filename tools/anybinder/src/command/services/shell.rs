@@ -2,11 +2,11 @@
 //! `anybinder shell NAME [ARGUMENT]...`: a shell command of a service, as Android's `cmd`: the
 //! service is given standard input, output and error, and sends its result to a receiver.
 use super::arguments::{refused, unreachable, Arguments};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_client::device;
 use anybinder_client::raw::Request;
 use anybinder_client::stream::{cut_error, Stream};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Kind, Result};
 use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_rpc::words::is_manager;
 use rsbinder::{

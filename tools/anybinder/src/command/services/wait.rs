@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder check NAME`: whether a service is registered; `anybinder wait NAME`: waits until it
 //! is.
+use anybinder_cli::error::Result;
+use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
-use anybinder_mount::harmless::say;
 use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use std::process::ExitCode;

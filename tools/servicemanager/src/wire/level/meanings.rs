@@ -3,7 +3,8 @@
 //!
 //! The header is certain: without a work source it is Android 9, without a header word Android 10.
 //! From Android 11 on a code is read at every level that has it; the arguments that do not fit, and
-//! the form of the stability, exclude levels. More than one meaning may be left (`super::Speakers`).
+//! the form of the stability, exclude levels. More than one meaning may be left, of which
+//! `Speakers` chooses.
 use super::numbering::{self, Found, Method, Shape};
 use super::set::LevelSet;
 use anybinder_driver::level::Level;

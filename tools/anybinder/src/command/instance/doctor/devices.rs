@@ -4,9 +4,9 @@
 //! a process that is abandoned when it takes too long. Where nothing is served, a daemon is started
 //! in a temporary directory and tried in the same way.
 use super::check::{Check, State};
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::interrupt;
 use anybinder_mount::device_check::{Depth, DeviceCheck, ManagerState, Passing, DEVICES_MAX};
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::interrupt;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
 use anybinder_mount::temporary::TemporaryInstance;

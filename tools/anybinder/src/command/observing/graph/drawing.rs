@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph as SVG. Each box and arrow names its processes in attributes, for the page's script.
 use super::model::Graph;
-use anybinder_mount::error::{Error, Result};
+use anybinder_cli::error::{Error, Result};
 use layout::backends::svg::SVGWriter;
 use layout::core::base::Orientation;
 use layout::core::geometry::Point;

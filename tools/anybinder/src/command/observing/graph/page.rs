@@ -2,7 +2,7 @@
 //! The graph as one page: the picture, and a table that a search narrows. It loads nothing.
 use super::drawing;
 use super::model::Graph;
-use anybinder_mount::error::{Doing, Result};
+use anybinder_cli::error::{Doing, Result};
 use serde_json::json;
 
 const PAGE: &str = include_str!("page.html");

@@ -7,8 +7,6 @@ use anybinder_mount::state::{Process, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// The buffer that libbinder maps, where a process does not show what it maps.
-const USUAL_BUFFER: u64 = 1024 * 1024 - 2 * 4096;
 /// So many calls are a backlog, and so is one that waits so long.
 const MANY: usize = 50;
 const LONG_MS: u64 = 1000;
@@ -44,36 +42,6 @@ pub struct Told<'a> {
     pub command: &'a dyn Fn(u32) -> String,
     /// How long a transaction waits.
     pub age_ms: &'a mut dyn FnMut(&Transaction) -> Option<u64>,
-}
-
-/// How much of what a process maps is the device.
-///
-/// * `maps`: its `/proc/PID/maps`
-/// * `program`: the file of its program, whose name may end as a device's
-fn device_bytes(maps: &str, program: &str) -> u64 {
-    let size = |line: &str| -> Option<u64> {
-        let (range, rest) = line.split_once(' ')?;
-        let path = rest.split_whitespace().nth(4)?;
-        let name = path.rsplit('/').next().filter(|_| path != program)?;
-        let (start, end) = range.split_once('-')?;
-        let at = |hex| u64::from_str_radix(hex, 16).ok();
-        (name.ends_with("binder") && rest.starts_with("r--"))
-            .then(|| Some(at(end)? - at(start)?))?
-    };
-    maps.lines().filter_map(size).sum()
-}
-
-fn mapped_bytes(pid: u32) -> Option<u64> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-    let program = program.to_string_lossy();
-    let bytes = device_bytes(&maps, program.trim_end_matches(" (deleted)"));
-    (bytes > 0).then_some(bytes)
-}
-
-/// The size of the buffer of a process.
-pub fn buffer_size(pid: u32) -> u64 {
-    mapped_bytes(pid).unwrap_or(USUAL_BUFFER)
 }
 
 fn senders(calls: &[Transaction], command: &dyn Fn(u32) -> String) -> Vec<Sender> {
@@ -194,16 +162,6 @@ context binder
   node 8: u8 c0 hs 1 hw 1 ls 2 lw 0 is 1 iw 1 tr 1 proc 10
     pending async transaction 9: 00 from 0:0 to 20:0 code 1 flags 11 pri 0 r0
 ";
-
-    #[test]
-    fn a_program_with_the_name_of_a_device_is_no_buffer() {
-        let maps = [
-            "1000-9000 r--p 00000000 fe:00 5 /usr/bin/anybinder\n",
-            "9000-a000 r-xp 00008000 fe:00 5 /usr/bin/anybinder\n",
-            "b000-d000 r--p 00000000 00:28 7 /dev/binderfs/hwbinder (deleted)\n",
-        ];
-        assert_eq!(device_bytes(&maps.concat(), "/usr/bin/anybinder"), 0x2000);
-    }
 
     #[test]
     fn length_age_senders_and_share_are_told() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of processes beside the driver's reports.
-use super::{backlog, scheduling};
+use super::{buffer_size, scheduling};
 use anybinder_events::event::Priority;
 use anybinder_mount::process::command_name;
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ impl Known {
     }
 
     pub fn buffer_size(&self, pid: u32) -> Option<u64> {
-        (!self.is_recorded()).then(|| backlog::buffer_size(pid))
+        (!self.is_recorded()).then(|| buffer_size::buffer_size(pid))
     }
 
     /// Policy and priority of a thread at this moment.

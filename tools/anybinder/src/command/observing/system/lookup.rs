@@ -3,9 +3,9 @@
 //! A lookup gives this process a handle of a service, and the driver's report says which node that
 //! handle leads to.
 use crate::command::services::list::{self, Service};
+use anybinder_cli::error::{Error, Result};
 use anybinder_client::device;
 use anybinder_client::raw::{Reply, Request};
-use anybinder_mount::error::{Error, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Parcel;

@@ -4,11 +4,11 @@
 //! The driver's counters say how many calls a process made; which methods, and how long they took,
 //! is in the events alone (`anybinder trace` prints them). A thread of its own reads the events,
 //! puts calls together, and adds them up until they are taken.
+use anybinder_cli::error::Result;
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Extra, Priority};
 use anybinder_events::names::Names;
 use anybinder_events::source::Source;
-use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use hdrhistogram::Histogram;
 use serde::Serialize;

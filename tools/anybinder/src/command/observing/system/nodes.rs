@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which object is which service.
 use super::lookup::{Held, Lookup};
+use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use anybinder_mount::state;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

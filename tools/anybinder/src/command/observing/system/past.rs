@@ -3,9 +3,9 @@
 //! which processes call each other, which calls are under way, and what was measured.
 use super::known::Known;
 use super::meter::Measured;
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_events::call::{Assembler, Call};
 use anybinder_events::recording::{self, Flaw, Recording};
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::state::{Node, Process, Thread, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;

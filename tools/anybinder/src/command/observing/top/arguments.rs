@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder top` is asked for.
+use anybinder_cli::time_limit;
 use anybinder_client::device::DeviceOption;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -63,17 +64,11 @@ pub struct Arguments {
 
     /// Of the recording, what was under way so long after the first call, with rates and latencies
     /// of --interval-ms before
-    #[arg(long, value_name = "SECONDS", requires = "from", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", requires = "from", value_parser = time_limit::seconds)]
     pub at: Option<Duration>,
 
     #[command(flatten)]
     pub device: DeviceOption,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok();
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| "not a number of seconds".to_string())
 }
 
 impl Sort {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of each process and each service: the difference of two samples of the driver's
 //! reports, what the meter found between them, and what is wrong.
-use super::rows::{Activity, Doing, Mark, Peer, ProcessRow, Sample};
+use super::rows::{Activity, Doing, Peer, ProcessRow, Sample};
+use super::seen::Seen;
 use super::services::services;
-use super::wrong::{self, mark, References};
-use crate::command::observing::system::backlog::{self, Backlog, Told};
+use super::wrong::{self, References};
+use crate::command::observing::system::backlog::{self, Told};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::{scheduling, waits};
+use anybinder_cli::error::Result;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::state::{self, Process, Thread, Transaction};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -343,29 +344,6 @@ impl History {
         if !is_recorded {
             wrong::mark_frozen(row, oldest_ms, &mut seen.marks);
         }
-    }
-}
-
-/// What is gathered for one sample.
-pub struct Seen<'a> {
-    pub names: &'a HashMap<u64, String>,
-    known: Arc<Known>,
-    commands: HashMap<u32, String>,
-    /// By node.
-    pub backlogs: HashMap<u64, Backlog>,
-    pub marks: Vec<Mark>,
-}
-
-impl Seen<'_> {
-    pub fn command(&self, pid: u32) -> String {
-        match self.commands.get(&pid) {
-            Some(command) => command.clone(),
-            None => self.known.command(pid),
-        }
-    }
-
-    pub fn mark(&mut self, row: &mut ProcessRow, name: &'static str, why: String) {
-        mark(&mut self.marks, row, name, why);
     }
 }
 

@@ -6,14 +6,11 @@ use super::arguments::{Arguments, Sort, View};
 use super::rows::Sample;
 use super::sample::Sampler;
 use super::table::{self, Layout};
-use anybinder_mount::error::{Doing, Error, Result};
-use anybinder_mount::interrupt;
+use super::terminal::{self, Line, Look, Terminal};
+use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::interrupt;
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use ratatui::layout::{self, Constraint, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
-use ratatui::{DefaultTerminal, Frame};
+use crossterm::style::Attribute;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -228,36 +225,34 @@ impl Screen {
         }
     }
 
-    fn draw_table(&mut self, frame: &mut Frame, area: Rect) {
-        let height = usize::from(area.height).saturating_sub(1).max(1);
+    fn table(&mut self, columns: usize, height: usize) -> Vec<Line> {
+        let height = height.saturating_sub(1).max(1);
         self.selected = self.selected.min(self.count().saturating_sub(1));
         let least = (self.selected + 1).saturating_sub(height);
         self.first = self.first.clamp(least, self.selected);
-        let layout = Layout::of(&self.sample, area.width.into());
+        let layout = Layout::of(&self.sample, columns);
         let heading = match self.view {
             View::Processes => layout.processes(),
             View::Services => layout.services(),
         };
-        let bold = Style::new().add_modifier(Modifier::BOLD);
-        let mut lines = vec![Line::styled(
-            heading,
-            bold.add_modifier(Modifier::UNDERLINED),
-        )];
+        let bold = Look::default().with(Attribute::Bold);
+        let mut lines = vec![(heading, bold.with(Attribute::Underlined))];
         for (at, (text, is_marked)) in self.rows(height, layout).into_iter().enumerate() {
-            let mut style = match is_marked {
-                true => Style::new().fg(Color::Red),
-                false => Style::new(),
+            let look = match is_marked {
+                true => Look::red(),
+                false => Look::default(),
             };
-            if self.first + at == self.selected {
-                style = style.add_modifier(Modifier::REVERSED);
-            }
-            lines.push(Line::styled(text, style));
+            let is_selected = self.first + at == self.selected;
+            lines.push(match is_selected {
+                true => (text, look.with(Attribute::Reverse)),
+                false => (text, look),
+            });
         }
-        frame.render_widget(Paragraph::new(lines), area);
+        lines
     }
 
-    fn draw_details(&mut self, frame: &mut Frame, area: Rect) {
-        let layout = Layout::of(&self.sample, area.width.into());
+    fn details(&mut self, columns: usize, height: usize) -> Vec<Line> {
+        let layout = Layout::of(&self.sample, columns);
         let lines = match &self.opened {
             Opened::Process(pid) => match self.sample.process(&pid.to_string()) {
                 Some(row) => table::process_details(&self.sample, row, layout),
@@ -269,16 +264,16 @@ impl Screen {
             },
             Opened::Nothing => Vec::new(),
         };
-        let height = usize::from(area.height);
         self.first = self.first.min(lines.len().saturating_sub(height));
-        let shown = lines.into_iter().skip(self.first).map(Line::raw);
-        frame.render_widget(Paragraph::new(shown.collect::<Vec<_>>()), area);
+        let shown = lines.into_iter().skip(self.first);
+        shown.map(plain).collect()
     }
 
-    fn draw(&mut self, frame: &mut Frame) {
+    /// A title, the table or what is looked into, what is wrong, and the keys.
+    fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let mut below = match self.opened {
             Opened::Nothing => {
-                let layout = Layout::of(&self.sample, frame.area().width.into());
+                let layout = Layout::of(&self.sample, columns);
                 table::marks(self.sample.marks.iter(), layout)
             }
             _ => Vec::new(),
@@ -288,27 +283,25 @@ impl Screen {
             below.push(format!("{} marks in all", self.sample.marks.len()));
         }
         below.extend(table::notes(&self.sample));
-        let parts = [
-            Constraint::Length(1),
-            Constraint::Fill(1),
-            Constraint::Length(u16::try_from(below.len()).unwrap_or(u16::MAX)),
-            Constraint::Length(1),
-        ];
-        let [top, middle, marks, bottom] = layout::Layout::vertical(parts).areas(frame.area());
-        frame.render_widget(Paragraph::new(self.title()), top);
-        match self.opened {
-            Opened::Nothing => self.draw_table(frame, middle),
-            _ => self.draw_details(frame, middle),
-        }
-        let red = Style::new().fg(Color::Red);
-        let below: Vec<Line> = below.into_iter().map(Line::raw).collect();
-        frame.render_widget(Paragraph::new(below).style(red), marks);
-        let help = match &self.error {
-            Some(error) => Line::styled(error.clone(), red),
-            None => Line::raw(HELP),
+        let height = rows.saturating_sub(below.len() + 2);
+        let mut middle = match self.opened {
+            Opened::Nothing => self.table(columns, height),
+            _ => self.details(columns, height),
         };
-        frame.render_widget(Paragraph::new(help), bottom);
+        middle.resize_with(height, Line::default);
+        let mut lines = vec![plain(self.title())];
+        lines.extend(middle);
+        lines.extend(below.into_iter().map(|text| (text, Look::red())));
+        lines.push(match &self.error {
+            Some(error) => (error.clone(), Look::red()),
+            None => plain(HELP.to_string()),
+        });
+        lines
     }
+}
+
+fn plain(text: String) -> Line {
+    (text, Look::default())
 }
 
 /// The thread that takes samples, until `stop` is dropped.
@@ -354,10 +347,11 @@ static FAILED: Mutex<Option<String>> = Mutex::new(None);
 /// Such a panic is told after the terminal is restored: the screen may be drawn at this moment.
 fn keep_panics() {
     let drawing = std::thread::current().id();
-    let restore = std::panic::take_hook();
+    let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() == drawing {
-            restore(panic);
+            terminal::restore();
+            tell(panic);
         } else {
             *FAILED.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
         }
@@ -413,7 +407,7 @@ fn keys(screen: &mut Screen) -> std::io::Result<Turn> {
 }
 
 fn show(
-    terminal: &mut DefaultTerminal,
+    terminal: &Terminal,
     screen: &mut Screen,
     sampling: &Sampling,
     arguments: &Arguments,
@@ -432,7 +426,7 @@ fn show(
             Err(TryRecvError::Disconnected) => return Err(failure()),
         }
         if is_changed {
-            let drawn = terminal.draw(|frame| screen.draw(frame));
+            let drawn = terminal.draw(|columns, rows| screen.lines(columns, rows));
             drawn.doing(|| "drawing".to_string())?;
         }
         if interrupt::check().is_err() {
@@ -449,12 +443,12 @@ fn show(
 pub fn run(sampler: Sampler, arguments: &Arguments) -> Result<()> {
     interrupt::defer();
     let mut screen = Screen::new(arguments);
-    let mut terminal = ratatui::try_init().doing(|| "preparing the terminal".to_string())?;
+    let terminal = Terminal::begin().doing(|| "preparing the terminal".to_string())?;
     // Before there is a thread that may panic.
     keep_panics();
     let sampling = start(sampler, screen.interval);
-    let outcome = show(&mut terminal, &mut screen, &sampling, arguments);
-    ratatui::restore();
+    let outcome = show(&terminal, &mut screen, &sampling, arguments);
+    drop(terminal);
     sampling.end();
     outcome
 }

@@ -4,7 +4,7 @@ use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
 use crate::command::observing::system::meter::Latency;
 use crate::command::observing::system::text::{code_name, short_time};
-use anybinder_mount::harmless::harmless;
+use anybinder_cli::output::harmless;
 
 /// The least width.
 pub const WIDTH: usize = 80;

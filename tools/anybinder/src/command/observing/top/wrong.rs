@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a process, which is marked.
 use super::rows::{Mark, ProcessRow};
-use super::sample::Seen;
+use super::seen::{mark, Seen};
 use crate::command::observing::system::meter::{Calls, Measured};
 use crate::command::observing::system::text::time;
 use crate::command::observing::system::waits;
@@ -35,18 +35,6 @@ const ORDER: [&str; 9] = [
 /// Causes first.
 pub fn sort(marks: &mut [Mark]) {
     marks.sort_by_key(|mark| ORDER.iter().position(|name| *name == mark.mark));
-}
-
-pub fn mark(marks: &mut Vec<Mark>, row: &mut ProcessRow, name: &'static str, why: String) {
-    if !row.marks.contains(&name) {
-        row.marks.push(name);
-    }
-    marks.push(Mark {
-        mark: name,
-        pid: row.pid,
-        command: row.command.clone(),
-        why,
-    });
 }
 
 /// How many references each process had at the last looks.

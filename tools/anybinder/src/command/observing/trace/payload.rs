@@ -3,11 +3,11 @@
 use super::dump;
 use super::told::{Reader, Side, Told};
 use super::value::{name_objects, text};
+use anybinder_cli::output::harmless;
 use anybinder_events::call::Call;
 use anybinder_events::event::Bytes;
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
-use anybinder_mount::harmless::harmless;
 use anybinder_parcel::header;
 use anybinder_parcel::method::Answer;
 use rsbinder::StatusCode;

@@ -6,11 +6,11 @@
 //! the service manager, as when a service is registered, or an unknown object is called.
 use crate::command::observing::system::interfaces::Interfaces;
 use crate::command::observing::system::lookup::{Held, Lookup};
+use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
 use anybinder_events::names::{Names, Service};
 use anybinder_events::recording::Recorder;
-use anybinder_mount::error::Result;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::state;
 use std::collections::{HashMap, HashSet};

@@ -4,15 +4,15 @@ use super::line::line;
 use super::payload::Payloads;
 use super::summary::Summary;
 use super::tree::Leveled;
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::output::{harmless, harmless_lines};
 use anybinder_events::call::Call;
 use anybinder_events::names::Names;
-use anybinder_mount::error::{Doing, Result};
-use anybinder_mount::harmless::{harmless, harmless_lines};
 use serde_json::Value;
 use std::io::Write;
 
 /// How calls are shown.
-pub struct Manner {
+pub struct Shown {
     pub json: bool,
     /// A program of the user's has standard output.
     pub beside: bool,
@@ -24,7 +24,7 @@ pub struct Manner {
 }
 
 pub struct Show {
-    manner: Manner,
+    shown: Shown,
     summary: Option<Summary>,
     output: Box<dyn Write>,
     /// When the first call was sent.
@@ -32,14 +32,14 @@ pub struct Show {
 }
 
 impl Show {
-    pub fn new(manner: Manner) -> Self {
-        let output: Box<dyn Write> = match manner.beside {
+    pub fn new(shown: Shown) -> Self {
+        let output: Box<dyn Write> = match shown.beside {
             true => Box::new(std::io::stderr()),
             false => Box::new(std::io::BufWriter::new(std::io::stdout())),
         };
         Show {
-            summary: manner.summary.map(Summary::new),
-            manner,
+            summary: shown.summary.map(Summary::new),
+            shown,
             output,
             start_ns: None,
         }
@@ -47,7 +47,7 @@ impl Show {
 
     /// The name of the method that a call calls, by the .aidl files.
     pub fn method(&self, call: &Call) -> Option<String> {
-        self.manner.payloads.method(call)
+        self.shown.payloads.method(call)
     }
 
     fn print(&mut self, text: &str) -> Result<()> {
@@ -59,16 +59,16 @@ impl Show {
 
     /// `now_ns`: the time.
     pub fn call(&mut self, one: &Leveled, names: &Names, now_ns: u64) -> Result<()> {
-        let payloads = &self.manner.payloads;
+        let payloads = &self.shown.payloads;
         let call = &one.call;
         if let Some(summary) = &mut self.summary {
             summary.add(call, now_ns, || payloads.method(call));
             return Ok(());
         }
         let method = payloads.method(call);
-        if self.manner.json {
+        if self.shown.json {
             let mut document = serde_json::to_value(call).expect("own types become JSON");
-            match self.manner.data {
+            match self.shown.data {
                 true => payloads.add_json(&mut document, call, names),
                 false => document["method"] = Value::from(method),
             }
@@ -83,7 +83,7 @@ impl Show {
             false => "",
         };
         let mut lines = vec![format!("{seconds:>11.6} {indent}{text}{by}")];
-        if self.manner.data {
+        if self.shown.data {
             let told = payloads.lines(call, names);
             lines.extend(told.iter().map(|line| format!("{indent}{line}")));
         }
@@ -99,13 +99,13 @@ impl Show {
     /// The end; `lost`: events that the driver had no room for.
     pub fn finish(mut self, lost: u64) -> Result<()> {
         if let Some(summary) = self.summary.take() {
-            let text = match self.manner.json {
+            let text = match self.shown.json {
                 true => summary.json(lost),
                 false => summary.text(),
             };
             self.print(text.trim_end())?;
         }
-        self.manner.payloads.finish();
+        self.shown.payloads.finish();
         self.flush()
     }
 }

@@ -3,8 +3,8 @@
 //! are not over.
 use super::line::target;
 use crate::command::observing::system::text::{code_name, duration};
+use anybinder_cli::output::harmless;
 use anybinder_events::call::Call;
-use anybinder_mount::harmless::harmless;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decoded values: which objects their handles stand for, and what they look like in a line.
+use anybinder_cli::output::harmless;
 use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
-use anybinder_mount::harmless::harmless;
 use serde_json::{Map, Value};
 
 /// The names that decoders give objects.

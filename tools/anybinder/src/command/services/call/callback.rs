@@ -2,9 +2,10 @@
 //! An object for a service to call: it prints each call of its interface, which a `.aidl` file
 //! declares, and answers with zeros and empty values.
 use super::objects::name_files;
+use crate::command::services::interface_files;
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::output::say;
 use anybinder_driver::abi::ACCEPTS_FDS;
-use anybinder_mount::error::{Doing, Result};
-use anybinder_mount::harmless::say;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::Library;
@@ -46,8 +47,8 @@ struct Callback {
 ///
 /// * `kept`: where its calls go that are not to be printed
 pub fn new(roots: &[PathBuf], interface: &str, kept: Option<&Calls>) -> Result<SIBinder> {
-    let library = super::typed::open(roots)?;
-    let entry = super::typed::declared(&library, interface)?;
+    let library = interface_files::open(roots)?;
+    let entry = interface_files::declared(&library, interface)?;
     let callback = Callback {
         descriptor: entry.descriptor(),
         library: Mutex::new(library),

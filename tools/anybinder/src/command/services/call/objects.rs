@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files and binders in a reply: what they are, and the contents of files.
-use crate::command::services::interface::pid_of;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_client::raw::pid_of;
 use rsbinder::{ProcessState, SIBinder};
 use serde_json::{Map, Value};
 use std::fs::File;

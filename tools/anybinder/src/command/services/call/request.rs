@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What `anybinder call` is asked for, and the call that is made of it.
 use super::callback::{self, Calls};
-use crate::command::services::arguments::seconds;
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::time_limit::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{is_rpc, Reply, Request};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
@@ -89,10 +89,6 @@ pub struct Call {
     pub objects: Vec<ObjectArgument>,
     /// Where the calls of new objects go that are not to be printed.
     pub calls: Option<Calls>,
-}
-
-pub fn usage(what: impl Into<String>) -> Error {
-    Error::new(what).of(Kind::Usage)
 }
 
 /// An argument that is an object: its name, that of the service which it is, if any, and the

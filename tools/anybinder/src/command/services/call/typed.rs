@@ -2,12 +2,13 @@
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::callback::{Calls, Received};
 use super::objects::{is_stdout, name_binders, name_files, save_files};
-use super::request::{exception_error, usage, Arguments, Call, ObjectArgument, NEW};
+use super::request::{exception_error, Arguments, Call, ObjectArgument, NEW};
+use crate::command::services::interface_files::{interface, open, signature};
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::say;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::{Body, Direction};
 use anybinder_parcel::aidl::Library;
@@ -57,51 +58,6 @@ impl Answer {
             .for_each(|(one, value)| *one = value.clone());
         Ok(())
     }
-}
-
-/// Opens the `.aidl` files.
-pub fn open(roots: &[std::path::PathBuf]) -> Result<Library> {
-    Library::open(roots).map_err(|err| {
-        Error::with_advice(
-            format!("The .aidl files cannot be used: {err}."),
-            "Give --aidl a directory with .aidl files.",
-        )
-    })
-}
-
-/// The interface with a name, for an object of it.
-pub fn declared(library: &Library, name: &str) -> Result<Arc<Entry>> {
-    let found = library.find(name);
-    let is_interface = |one: &Arc<Entry>| matches!(one.declaration.body, Body::Interface { .. });
-    found
-        .filter(is_interface)
-        .ok_or_else(|| usage(format!("No .aidl file declares the interface {name}.")))
-}
-
-/// The declaration of the interface of a service.
-pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Arc<Entry>> {
-    let found = library.find(name);
-    let broken = library.broken();
-    let Some(entry) = found else {
-        let advice = match broken.is_empty() {
-            true => "Give --aidl the directory where it is declared, or choose with --interface."
-                .to_string(),
-            false => broken.join("\n  "),
-        };
-        let what = format!("No .aidl file declares the interface {name} of the service.");
-        return Err(Error::with_advice(what, advice));
-    };
-    if entry.descriptor() != descriptor {
-        return Err(Error::with_advice(
-            format!(
-                "The .aidl file does not fit the service: it declares {}, and the interface of the \
-                 service is {descriptor}.",
-                entry.descriptor()
-            ),
-            "Give --aidl the directory where that is declared.",
-        ));
-    }
-    Ok(entry)
 }
 
 /// The method with a name, and what there is if there is none.
@@ -155,19 +111,6 @@ fn word_value(kind: &Type, word: &str) -> std::result::Result<Value, String> {
     }
 }
 
-/// What a method takes, for messages.
-pub fn signature(called: &Called) -> String {
-    let arguments = called.method.arguments.iter();
-    let arguments: Vec<String> = arguments
-        .filter(|one| one.direction != Direction::Out)
-        .map(|one| {
-            let dimensions = "[]".repeat(one.kind.dimensions.len());
-            format!("{}{dimensions} {}", one.kind.path, one.name)
-        })
-        .collect();
-    format!("{}({})", called.method.name, arguments.join(", "))
-}
-
 /// Writes the arguments of a method.
 fn write(
     library: &Library,
@@ -184,7 +127,7 @@ fn write(
     };
     let mut rest = words.iter();
     for argument in &called.method.arguments {
-        let bad = |err: String| usage(format!("{}: {err}.", argument.name));
+        let bad = |err: String| Error::usage(format!("{}: {err}.", argument.name));
         let kind = library.kind_of(entry, &argument.kind).map_err(bad)?;
         if argument.direction == Direction::Out {
             // The service makes an array of this length.
@@ -194,7 +137,7 @@ fn write(
             continue;
         }
         let word = rest.next().ok_or_else(|| {
-            usage(format!(
+            Error::usage(format!(
                 "The argument {} is missing: {} is needed.",
                 argument.name,
                 signature(called)
@@ -212,7 +155,7 @@ fn write(
     }
     match rest.next() {
         None => Ok(encoder.parcel),
-        Some(word) => Err(usage(format!(
+        Some(word) => Err(Error::usage(format!(
             "The argument {word} is too many: {} is needed.",
             signature(called)
         ))),

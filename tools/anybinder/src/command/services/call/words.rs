@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
 use super::objects::{is_stdout, name_binders, name_files, save_files};
-use super::request::{exception_error, usage, Arguments, Call};
+use super::request::{exception_error, Arguments, Call};
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_client::device;
 use anybinder_client::raw::is_rpc;
 use anybinder_client::unasked::Unasked;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Kind, Result};
-use anybinder_mount::harmless::say;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Parcel};
 use anybinder_parcel::status;
@@ -192,13 +192,13 @@ fn show_decoded(
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let code = code_of(&arguments.method)?;
     if arguments.save.is_some() && arguments.reply.is_none() {
-        return Err(usage("--save needs --aidl or --reply."));
+        return Err(Error::usage("--save needs --aidl or --reply."));
     }
     // Bad arguments are said before the service is looked for.
     write_arguments(&arguments.arguments, false)?;
     let parts = match &arguments.reply {
         Some(_) if arguments.oneway => {
-            return Err(usage(
+            return Err(Error::usage(
                 "A one-way call has no reply: leave --reply or --oneway out.",
             ));
         }
@@ -212,7 +212,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             return send_unasked(context, arguments, code, interface);
         }
         Some(_) => {
-            return Err(usage(
+            return Err(Error::usage(
                 "--interface is for --aidl, or for a one-way call that has an interface header.",
             ));
         }

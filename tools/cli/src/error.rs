@@ -123,6 +123,11 @@ impl Error {
         }
     }
 
+    /// An error of the command line.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Error::new(what).of(Kind::Usage)
+    }
+
     /// The error and its advice in one line.
     pub fn line(&self) -> String {
         self.to_string().replace("\n  ", " ").replace('\n', " ")

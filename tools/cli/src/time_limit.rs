@@ -31,6 +31,13 @@ pub struct Terms<'a> {
     pub long: bool,
 }
 
+/// Reads a duration of a command line, in seconds.
+pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let number = text.parse().ok();
+    let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
+    duration.ok_or_else(|| "not a number of seconds".to_string())
+}
+
 /// The output of the child: standard output and standard error, None once it is closed.
 struct Output {
     ends: [Option<OwnedFd>; 2],

@@ -11,7 +11,7 @@ pub enum Limit {
     None,
 }
 
-/// The mount of a command, and whether the command runs inside the namespaces of its daemon.
+/// Which mount a command works on, and whether it runs inside the namespaces of the daemon.
 pub enum Place {
     /// One that is to be made: it starts a daemon of its own.
     New,
@@ -21,28 +21,28 @@ pub enum Place {
     Joined,
 }
 
-pub struct Manner {
+pub struct RunMode {
     pub limit: Limit,
     pub place: Place,
 }
 
-/// Of a command that looks at what there is, or asks for something.
-pub const SHORT: Manner = Manner {
+/// A command that looks at what there is, or asks for something.
+pub const SHORT: RunMode = RunMode {
     limit: Limit::Seconds(60),
     place: Place::Joined,
 };
-/// Of one that shows what happens until it is interrupted.
-pub const LONG: Manner = Manner {
+/// A command that shows what happens until it is interrupted.
+pub const LONG: RunMode = RunMode {
     limit: Limit::Long,
     place: Place::Joined,
 };
-/// Of one that starts another program or serves others.
-pub const ENDLESS: Manner = Manner {
+/// A command that starts another program or serves others.
+pub const ENDLESS: RunMode = RunMode {
     limit: Limit::None,
     place: Place::Joined,
 };
-/// Of one that somebody waits for at a key; it finds its mount itself.
-pub const AT_ONCE: Manner = Manner {
+/// A command that somebody waits for at a key; it finds its mount itself.
+pub const AT_ONCE: RunMode = RunMode {
     limit: Limit::Seconds(1),
     place: Place::Any,
 };

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Daemons that another command started: by hand, by systemd, by another user. They are found in
 //! `/proc`, only shown, and never signalled.
-use crate::mount::Mount;
-use crate::process::{command_name, Process};
-use crate::record::DAEMON;
+use crate::process::{command_name, Process, DAEMON};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fs;
@@ -57,10 +55,10 @@ fn all() -> impl Iterator<Item = u32> {
     pids.filter(|pid| command_name(*pid) == DAEMON)
 }
 
-/// The daemon whose command line names the mount; None if there is none, or if it is hidden from
-/// this user. Of its processes it is the supervisor.
-pub fn daemon(mount: &Mount) -> Option<Found> {
-    let daemons = all().filter(|pid| serves(*pid, &mount.path));
+/// The supervisor of the daemon whose command line names the mount directory; None if there is none,
+/// or if it is hidden from this user.
+pub fn serving(mount: &Path) -> Option<Found> {
+    let daemons = all().filter(|pid| serves(*pid, mount));
     let oldest = daemons
         .filter_map(Process::now)
         .min_by_key(Process::start_ticks);
@@ -73,7 +71,7 @@ pub fn daemon(mount: &Mount) -> Option<Found> {
 
 /// The pid of the mount's server if it is stopped. The command line of a process that is not
 /// stopped is not read, nor that of another user's: its memory may never be there.
-pub fn stopped_server(mount: &Mount) -> Option<u32> {
+pub fn stopped_server(mount: &Path) -> Option<u32> {
     let user = rustix::process::geteuid().as_raw();
     let is_trusted = |pid: &u32| {
         let owner = fs::metadata(format!("/proc/{pid}")).map(|data| data.uid());
@@ -81,7 +79,7 @@ pub fn stopped_server(mount: &Mount) -> Option<u32> {
     };
     let is_server = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline"));
-        line.is_ok_and(|line| line.starts_with(SERVER)) && serves(*pid, &mount.path)
+        line.is_ok_and(|line| line.starts_with(SERVER)) && serves(*pid, mount)
     };
     let stopped = all().filter_map(Process::now).filter(Process::is_stopped);
     let mut pids = stopped.map(|process| process.pid);
