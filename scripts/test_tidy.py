@@ -71,10 +71,40 @@ GOOD_ENTRY = "| a | `core/pure/a.c` | `binder_a()` |\n"
 RUST_ENTRY = "| a | `tools/a.rs` | `rust_a()` |\n"
 FOLDER_ENTRY = "| a | `tests/a/` | |\n"
 DEFINITION = "int binder_a(int x,\n\t     int y) NO_TSA\n{\n}\nstatic int table[] = { 1 };\n"
+MANAGER = "tools/servicemanager/src/"
+# rule: ({path: text}, path and line of the breach)
+RUST_PLANTED = {
+    "rule_rust_circles": [
+        ({"tools/a/src/b.rs": "use crate::c::d;\n", "tools/a/src/c.rs": "use super::{b::E, f};\n"},
+         "tools/a/src/b.rs", 1),
+        ({"tools/a/src/b/c.rs": "fn f() {\n    super::d::g();\n}\n",
+          "tools/a/src/b/d.rs": "use crate::{\n    b::{c::f, e},\n};\n"},
+         "tools/a/src/b/c.rs", 1)],
+    "rule_rust_layers": [
+        ({MANAGER + "wire/a.rs": "//! A.\nuse crate::registry::b;\n", MANAGER + "registry.rs": ""},
+         MANAGER + "wire/a.rs", 2),
+        ({MANAGER + "policy.rs": "use crate::registry::b;\n", MANAGER + "registry.rs": ""},
+         MANAGER + "policy.rs", 1),
+        ({MANAGER + "wire.rs": "", MANAGER + "wire/a.rs": "use super::Wire;\n"},
+         MANAGER + "wire/a.rs", 1),
+        ({MANAGER + "attic.rs": ""}, MANAGER + "attic.rs", 1)],
+}
+RUST_INNOCENT = {
+    "rule_rust_circles": {
+        "tools/a/src/b.rs": "pub use c::f;\nuse self::c::g;\n#[cfg(test)]\nmod tests {\n"
+        "    use crate::d::e;\n}\n", "tools/a/src/b/c.rs": "use super::B; // crate::d\n",
+        "tools/a/src/d.rs": "use crate::b::B;\n", "tools/a/src/b_test.rs": "use crate::d;\n"},
+    "rule_rust_layers": {
+        MANAGER + "lib.rs": "pub use serve::a;\n", MANAGER + "wire.rs": "", MANAGER + "serve.rs":
+        "use crate::wire::b;\n", MANAGER + "serve/a.rs": "use super::c::d;\nuse crate::wire::b;\n",
+        MANAGER + "serve/c.rs": ""},
+}
+
 # rule: ({path: text}, path and line of the breach)
 PLANTED_IN_TREES = {
     "rule_lockless": LOCKLESS_PLANTED,
     "rule_pages": PAGES_PLANTED,
+    **RUST_PLANTED,
     "rule_layers": [
         ({"core/things/a.c": '#include "calls/b.h"\n'}, "core/things/a.c", 1),
         ({"core/calls/a.c": '#include "core.h"\n'}, "core/calls/a.c", 1),
@@ -171,6 +201,7 @@ INNOCENT = [
                           "core/pure/a.h": "\n", "core/pure/a_test.c": "\n"}),
     ("rule_lockless", LOCKLESS_INNOCENT),
     ("rule_pages", PAGES_INNOCENT),
+    *RUST_INNOCENT.items(),
     ("rule_excerpts", {"docs/a.md": "From `a.c`:\n\n```c\n\tf();\n```\n", "a.c": "x;\n\tf();\n"}),
     ("rule_index", {ARCHITECTURE: INDEX_TITLE + GOOD_ENTRY * (INDEX_MIN - 1) +
                     "| b | `core/pure/a.c` | `table[]` |\n" + RUST_ENTRY + FOLDER_ENTRY,

@@ -7,6 +7,7 @@ import re
 
 import tidy_lockless
 import tidy_pages
+import tidy_rust
 
 # The folders of core/, lowest first. core/core.h is above all of them.
 LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "entry", "reports",
@@ -377,7 +378,7 @@ def rule_excerpts(tree):
 
 RULES = [rule_layers, rule_fuse_layers, rule_fuse_door, rule_fuse_state, rule_knot, rule_hosts,
          rule_locked_names, rule_no_tsa, rule_tests, rule_contract, rule_index, rule_layer_table,
-         rule_excerpts, tidy_lockless.rule_lockless, tidy_pages.rule_pages]
+         rule_excerpts, tidy_lockless.rule_lockless, tidy_pages.rule_pages, *tidy_rust.RULES]
 
 
 def show(tree):

@@ -11,7 +11,7 @@ from anybinder.process import program as path_of
 @pytest.fixture(scope="session", autouse=True)
 def programs(program):
     """The programs of the tools and the daemon are up to date."""
-    for name in ("anybinder", "anybinderd", "client-tests", "rsb_hub"):
+    for name in ("anybinder", "anybinderd", "client-tests"):
         program(name)
 
 
@@ -22,7 +22,7 @@ def reachable(programs):    # pylint: disable=redefined-outer-name,unused-argume
         pytest.skip("needs root, to become other users")
     directory = tempfile.mkdtemp(prefix="anybinder-programs-")
     os.chmod(directory, 0o755)
-    for name in ("anybinder", "anybinderd", "rsb_hub"):
+    for name in ("anybinder", "anybinderd"):
         shutil.copy(path_of(name), directory)
     yield f"{directory}/anybinder"
     shutil.rmtree(directory)
