@@ -55,8 +55,8 @@ fn all() -> impl Iterator<Item = u32> {
     pids.filter(|pid| command_name(*pid) == DAEMON)
 }
 
-/// The supervisor of the daemon whose command line names the mount directory; None if there is none,
-/// or if it is hidden from this user.
+/// The supervisor of the daemon whose command line names the mount directory; None if there is
+/// none, or if it is hidden from this user.
 pub fn serving(mount: &Path) -> Option<Found> {
     let daemons = all().filter(|pid| serves(*pid, mount));
     let oldest = daemons
