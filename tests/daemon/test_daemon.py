@@ -313,6 +313,3 @@ def test_storm_of_signals_and_deaths_leaves_nothing(directory):
                 time.sleep(0.03)
         assert_served(daemon)
         until(lambda: len(os.listdir(daemon.path("binder_logs/proc"))) == 1)
-
-
-

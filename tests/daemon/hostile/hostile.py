@@ -377,4 +377,3 @@ def need_user_namespaces():
             os._exit(bool(LIBC.unshare(CLONE_NEWUSER)))
     if os.waitpid(pid, 0)[1]:
         pytest.skip("users cannot make user namespaces here, as in a plain chroot")
-
