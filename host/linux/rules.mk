@@ -22,7 +22,7 @@ MODULE_DIR := $(BUILD)/module/$(MODULE_NAME)$(if $(LOCKING),-locking)
 # Those of `make vm-test`, and all.
 MODULE_KVERS := 6.1 6.12 6.12-rt newest
 MODULE_ALL_KVERS := $(shell awk '!/^\#/ { print $$1 }' vm/kernels.tsv)
-VM_MODULES += $(MODULE_KVERS:%=module-%)
+VM_MODULES += $(MODULE_KVERS:%=module-%) module-locking-6.12 module-locking-6.1 module-locking-newest
 
 .PHONY: module $(MODULE_ALL_KVERS:%=module-%) $(MODULE_ALL_KVERS:%=module-locking-%)
 

@@ -44,6 +44,8 @@ def untimed():
 @functools.lru_cache(maxsize=None)
 def make(*targets):
     """Brings @targets of the Makefile up to date; returns what the compiler says if it cannot."""
+    if not targets:
+        return ""
     with untimed(), lock("make"):
         done = subprocess.run(["make", "-s", f"-j{os.cpu_count()}", *targets], cwd=TOP, text=True,
                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -68,6 +70,12 @@ def variable(name):
     done = subprocess.run(["make", "-s", "--no-print-directory", f"print-{name}"], cwd=TOP,
                           env=environment(), stdout=subprocess.PIPE, text=True, check=True)
     return shlex.split(done.stdout)
+
+
+def kernels():
+    """The names of vm/kernels.tsv."""
+    with open(os.path.join(TOP, "vm/kernels.tsv"), encoding="utf-8") as file:
+        return [line.split()[0] for line in file if not line.startswith("#")]
 
 
 @pytest.fixture(scope="session")

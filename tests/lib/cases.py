@@ -76,13 +76,14 @@ def case(request):
 
 @pytest.fixture
 def suite(request):
-    """suite(argv, timeout=300, env={}): runs a program that prints TAP, in the root of the tree.
+    """suite(argv, timeout=300, env={}, title=""): runs a program that prints TAP, in the root of
+    the tree; a title is put before the names of its cases.
 
     Each case is reported. The test fails by itself if the program crashes, hangs, has no plan, or
     an exit status that its cases do not explain; status 77 skips it, the last line is the reason.
     Returns the output. The processes that it leaves are killed.
     """
-    def run(argv, timeout=300, env=()):
+    def run(argv, timeout=300, env=(), title=""):
         nice = []
         if request.node.get_closest_marker("computing"):
             nice, timeout = ["nice", "-n19"], max(timeout, 1800)    # the last to get a processor
@@ -101,8 +102,8 @@ def suite(request):
             pytest.skip(output.strip().rpartition("\n")[2])
         if tap.skip is not None:
             pytest.skip(tap.skip)
-        for each in tap.cases:
-            report_case(request.node, *each)
+        for name, *rest in tap.cases:
+            report_case(request.node, f"{title}: {name}" if title else name, *rest)
         complaint = tap.complaint(status)
         if complaint:
             pytest.fail(f"{argv[0]}: {complaint}\n{tap.rest}", pytrace=False)

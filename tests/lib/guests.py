@@ -6,7 +6,8 @@
 
 On the host, the items of a file whose marks are equal share one machine: vm/run boots it once, with
 pytest in it, which runs them and writes their reports to a file; the host reports them as its own.
-The options are those of vm/run, with underscores. The same mark without a kernel says that a test
+The options are those of vm/run, with underscores, and `needs`: targets of make that are to be up to
+date before, as nothing is built in a machine. The same mark without a kernel says that a test
 belongs to `make vm-test` and starts machines itself, by the fixture `machine`.
 """
 import json
@@ -17,7 +18,7 @@ import tempfile
 
 import pytest
 from _pytest.reports import TestReport
-from building import BUILD, IS_BUILT, TOP, built, environment
+from building import BUILD, IS_BUILT, TOP, built, environment, make
 from cases import GUEST_REPORTS as REPORTS
 
 GROUP = pytest.StashKey()
@@ -62,11 +63,13 @@ def group_of(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """A worker gets all items of a machine."""
+    """A worker gets all items of a machine. Their time is limited by that of the machine."""
     for item in items:
         item.stash[GROUP] = group_of(item)
         if item.stash[GROUP]:
             item.add_marker(pytest.mark.xdist_group(f"vm{hash_of(item.stash[GROUP])}"))
+        if item.stash[GROUP] or in_guest():
+            item.add_marker(pytest.mark.timeout(0), append=False)
 
 
 def hash_of(text):
@@ -83,11 +86,17 @@ def plain(nodeid):
 def boot(items):
     """Runs @items in their machine. Returns reports by node id, what else is wrong, the output."""
     mark = items[0].get_closest_marker("vm")
+    options = {"timeout": 600, **mark.kwargs}
+    words = make(*options.pop("needs", ()))
+    if words:
+        pytest.fail(words, pytrace=False)
     os.makedirs(os.path.join(BUILD, "vm", "runs"), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pytest-") as directory:
         path = os.path.join(directory, "reports")
-        argv = vm_run(*mark.args, **{"timeout": 600, **mark.kwargs}, share=directory,
-                      env=[f"{REPORTS}={path}", f"{IS_BUILT}=all", "PYTHONDONTWRITEBYTECODE=1"])
+        options["share"] = [directory, *options.get("share", ())]
+        options["env"] = [f"{REPORTS}={path}", f"{IS_BUILT}=all", "PYTHONDONTWRITEBYTECODE=1",
+                          *options.get("env", ())]
+        argv = vm_run(*mark.args, **options)
         done = subprocess.run([*argv, PYTHON, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-q",
                                *[plain(item.nodeid) for item in items]], cwd=TOP, text=True,
                               env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -97,6 +106,8 @@ def boot(items):
             with open(path, encoding="utf-8") as file:
                 for line in file:
                     report = TestReport._from_json(json.loads(line))
+                    if isinstance(report.longrepr, list):    # of a skipped one; JSON has no tuples
+                        report.longrepr = tuple(report.longrepr)
                     reports.setdefault(report.nodeid, []).append(report)
     complaint = "" if done.returncode in (0, 1) else f"vm/run: exit status {done.returncode}"
     return reports, complaint, done.stdout

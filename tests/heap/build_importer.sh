@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# build-importer KERNEL: leaves build/module/importer-KERNEL/heap_importer.ko.
+# build_importer.sh KERNEL: leaves build/module/importer-KERNEL/heap_importer.ko.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
