@@ -5,6 +5,7 @@ import ctypes
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -208,6 +209,19 @@ def enter_own_mounts() -> None:
     os.fchdir(here)
     for descriptor in (root, here, own):
         os.close(descriptor)
+
+
+def bind_files(source: str, target: str) -> None:
+    """Bind mounts of all that is in the directory @source, each file and directory on its own, in
+    the empty directory @target. As root; the caller unmounts them."""
+    for name in os.listdir(source):
+        path = f"{target}/{name}"
+        if os.path.isdir(f"{source}/{name}"):
+            os.mkdir(path)
+        else:
+            with open(path, "wb"):
+                pass
+        subprocess.run(["mount", "--bind", f"{source}/{name}", path], check=True)
 
 
 def in_own_mounts(*words: str) -> list[str]:

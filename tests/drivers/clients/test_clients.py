@@ -4,8 +4,8 @@ import os
 import subprocess
 
 import pytest
-import run_backend
 from anybinder.bus import Bus
+from anybinder.process import bind_files
 
 LIMIT_S = 15    # the kernel looks at the requests at intervals of so long
 SETTING = "/proc/sys/fs/fuse/max_request_timeout"
@@ -29,7 +29,7 @@ def test_bound_files(clients, suite, scratch, root):    # pylint: disable=unused
     os.chmod(scratch, 0o755)    # one case is another user for a while
     with Bus() as bus:
         try:
-            run_backend.bind(bus.mount, scratch)
+            bind_files(bus.mount, scratch)
             suite([clients, "--mount", scratch], timeout=900)
         finally:
             for name in os.listdir(scratch):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, TOP + "/python")
-from anybinder.process import until    # noqa: E402
+from anybinder.process import bind_files, until    # noqa: E402
 
 BIN = os.environ.get("ANYBINDER_BIN", TOP + "/build/bin")
 # An emulated machine on busy processors is slow, one of another architecture slower still.
@@ -91,18 +91,6 @@ def caps(name):
     return [word for cap, reason in words for word in ("--cap", f"{cap}={reason}")]
 
 
-def bind(source, target):
-    """Bind mounts of all that is in a directory, each file on its own."""
-    for name in os.listdir(source):
-        path = f"{target}/{name}"
-        if os.path.isdir(f"{source}/{name}"):
-            os.mkdir(path)
-        else:
-            with open(path, "wb"):
-                pass
-        subprocess.run(["mount", "--bind", f"{source}/{name}", path], check=True)
-
-
 @contextlib.contextmanager
 def mounted(where):
     """Starts the daemon; gives the directory of its devices and its process."""
@@ -115,7 +103,7 @@ def mounted(where):
             try:
                 until(lambda: os.path.exists(mount + "/binder-control") or daemon.poll())
                 if where.is_bound:
-                    bind(mount, bound)
+                    bind_files(mount, bound)
                 yield (bound if where.is_bound else mount), daemon
             finally:
                 daemon.send_signal(signal.SIGTERM)
