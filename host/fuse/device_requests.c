@@ -34,8 +34,8 @@
 #include <poll.h>
 
 /*
- * A page that is being read is locked until a worker has replied to that read. So this one is
- * replaced, and it has nothing yet that a hand-over could not leave behind.
+ * The kernel keeps a page locked that is being read, until a worker has replied to that read. So
+ * the running worker is replaced first; it has nothing yet that a hand-over could not leave behind.
  */
 void device_drop_pages(u64 nodeid)
 {
@@ -64,7 +64,7 @@ void device_open(const struct request *request, struct binder_context *context, 
 	session_reply(request->head->unique, &out, sizeof(out));
 }
 
-/* @reason: for which the call is to be resumed, unless it has not begun. */
+/* Queues the call, which is to be resumed for @reason, unless it has not begun. */
 static void put_back(struct host_thread *thread, struct fair_queue *queue,
 		     enum binder_resume_reason reason)
 {
@@ -107,7 +107,7 @@ static bool is_complete(struct host_thread *thread, int *result)
 	return !fds_start(thread, *result);
 }
 
-/* If the user's memory costs too much time: has the call served apart from those of others. */
+/* Has the call served apart from those of others, if the user's memory costs too much time. */
 static bool put_in_slow_lane(struct host_thread *thread, enum binder_resume_reason reason)
 {
 	if (!user_time_is_slow(thread->proc->file->uid) || worker_self->slow)
@@ -185,9 +185,9 @@ static enum binder_resume_reason reason_of(struct host_thread *thread,
 }
 
 /*
- * A thread that the call has woken has waited longer than the caller, so its call is finished
- * first: but only one, and if its memory blocks this worker, the caller gets the reply from
- * another.
+ * Executes a call that has not begun. A thread that it has woken has waited longer than the caller,
+ * so that thread's call is finished before the reply: but only one, and if its memory blocks this
+ * worker, another one replies to the caller.
  */
 static void begin_call(struct host_thread *thread)
 {

@@ -220,7 +220,7 @@ static void do_opendir(const struct request *request)
 		reply_status(request, -ESTALE);
 }
 
-/* For requests on an open file: each of their bodies begins with the file's handle. */
+/* The body of each request on an open file begins with the file's handle. */
 static uint64_t handle_number(const struct request *request)
 {
 	return *(const uint64_t *)request->body;
@@ -307,7 +307,7 @@ static void do_write(const struct request *request)
 	reply_result(request, error, &out, sizeof(out));
 }
 
-/* As many whole entries from @offset on as fit in @size bytes. */
+/* The size of all whole entries from @offset on that fit in @size bytes. */
 static size_t fit_entries(const struct text *list, size_t offset, size_t size)
 {
 	size_t end = offset;
@@ -426,8 +426,8 @@ static const struct operation operations[] = {
 };
 
 /*
- * During a congestion: not requests for whose end no caller waits, nor calls, which wait as such
- * (device_requests.h).
+ * May the request wait in the backlog during a congestion? Not one for whose end no caller waits;
+ * and calls go there themselves (device_ioctl()).
  */
 static bool may_wait(const struct request *request)
 {
@@ -446,7 +446,7 @@ static bool may_wait(const struct request *request)
 	}
 }
 
-/* NULL: the kernel may be newer than the table. */
+/* Returns NULL for a request of a kernel that is newer than the table. */
 static const struct operation *find_operation(uint32_t opcode)
 {
 	return opcode < sizeof(operations) / sizeof(operations[0]) ? &operations[opcode] : NULL;

@@ -73,7 +73,7 @@ static inline void guard_spin_end(struct host_spinlock **lock)
 	host_spin_unlock(*lock);
 }
 
-/* As guard_mutex(). */
+/* Takes @lock until the end of the scope. */
 #define guard_spin(lock) \
 	struct host_spinlock *guarded __attribute__((cleanup(guard_spin_end), unused)) = (lock); \
 	host_spin_lock(guarded)
@@ -263,9 +263,10 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 }
 
 /*
- * Without passthrough the process has a copy of what it received. As an open ends, it may have
- * something else there; what a thread that ended did not read was not copied. For neither the
- * daemon waits for the process (gate_begin_whole()).
+ * Without passthrough the process has a copy of what it received, which is cleared, too. But not as
+ * an open ends, when the process may have something else there, nor for a thread that ended: what
+ * it did not read was not copied. For neither the daemon waits for the process
+ * (gate_begin_whole()).
  */
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 {
@@ -342,7 +343,7 @@ static inline int host_secctx_get(const struct host_proc *proc, const char **ctx
 	return 0;
 }
 
-/* It belongs to the open, which outlives the call. */
+/* The context belongs to the open, which outlives the call. */
 static inline void host_secctx_put(const char *ctx, u32 len)
 {
 }

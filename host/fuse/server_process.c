@@ -336,7 +336,7 @@ static bool receive_start(struct server_start *start)
 	ssize_t got = recv(SERVER_CONTROL, start, sizeof(*start), 0);
 
 	if (got < (ssize_t)sizeof(start->head) || start->head.op != SERVER_START) {
-		log_error("this program was not started by a supervisor");
+		log_error("this is a part of anybinderd, which it starts itself: run anybinderd");
 		return false;
 	}
 	if (start->head.version != SERVER_MSG_VERSION || got != sizeof(*start)) {
@@ -370,7 +370,8 @@ int server_main(int argc, char **argv)
 	mount_adopt(&start.mount);
 	session_adopt(SERVER_CONNECTION, &start.session);
 	if (!persistent_attach(SERVER_PERSISTENT)) {
-		log_error("cannot use what the previous server has kept: %s", strerror(errno));
+		log_error("cannot use the state that the previous server has left: %s; restart the "
+			  "daemon", strerror(errno));
 		return 1;
 	}
 	if (options.selinux && !selinux_start(SELINUX_DIRECTORY))

@@ -3,7 +3,7 @@
 #ifndef HOST_FUSE_SERVER_PROCESS_H
 #define HOST_FUSE_SERVER_PROCESS_H
 
-/* As main(), for argv[0] SERVER_NAME. Returns the exit status, with threads running. */
+/* The main() of a server (SERVER_NAME). Returns the exit status, with threads running. */
 int server_main(int argc, char **argv);
 
 #endif

@@ -134,7 +134,7 @@ static void serve_requests(struct worker *self)
 		}
 		idle = fair_queue_is_empty(daemon_self->backlog);
 		if (!serve_some(self, buffer, idle)) {
-			kill(getpid(), SIGTERM); /* end the daemon */
+			kill(getpid(), SIGTERM);	/* end the daemon */
 			break;
 		}
 		if (!idle)

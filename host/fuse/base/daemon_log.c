@@ -4,7 +4,7 @@
  *
  * Clients can provoke messages at will. A message is therefore never the only trace of an error,
  * and the default level prints nothing that a client can repeat, save for a line every ten seconds
- * (helper.c).
+ * (helper_ask.c).
  */
 #include "base/daemon_log.h"
 
@@ -16,7 +16,7 @@
 #include <syslog.h>
 #include <time.h>
 
-/* Limit of the engine's messages, which clients can provoke. */
+/* The engine's messages, which clients can provoke, are limited to so many. */
 #define LINES_PER_SECOND 50
 
 enum log_level log_threshold = LOG_LEVEL_WARN;

@@ -24,7 +24,7 @@ void log_use_syslog(void);
 void log_print(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same, rate-limited, for the engine's messages about its clients. */
+/* Prints one line for the engine, about its clients: at most 50 a second. */
 void log_engine(enum log_level level, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));
 

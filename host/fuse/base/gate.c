@@ -23,7 +23,8 @@
 
 #define LOOK_US 100
 
-/* For a member in what a client can delay that only lacks a processor. */
+/* How long a member is waited for that is in what a client can delay, but lacks only a processor.
+ */
 #define BUSY_MS 500
 
 _Thread_local struct gate_member *gate_self;
@@ -135,12 +136,12 @@ void gate_free_member(struct gate_member *member)
 struct census {
 	unsigned int moving;
 	unsigned int delayed;	/* by a client */
-	unsigned int runnable;	/* of those: all that delays it is that processors are busy */
+	unsigned int runnable;	/* delayed ones that lack only a processor */
 };
 
 /*
- * Counts the members that do not rest, and interrupts those that wait for requests. @closely: also
- * those that are runnable.
+ * Counts the members that do not rest, and interrupts those that wait for requests. @closely:
+ * counts those that are runnable, too.
  */
 static struct census look_at_members(struct gate_lists *lists, bool closely)
 {
@@ -170,7 +171,7 @@ static void set_phase(enum gate_phase phase)
 		pthread_cond_broadcast(&gate->lists->opened);
 }
 
-/* After a look at members that do not move: settle() may have started one. */
+/* Looks again after members did not move, since settle() may have started one. */
 static bool is_at_rest(bool (*settle)(bool late), u64 end_ns)
 {
 	bool moving = true;

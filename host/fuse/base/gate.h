@@ -80,8 +80,9 @@ static inline void gate_end_read(void)
 void gate_hold(void);
 
 /*
- * Around what a client can delay; no lock is held. Returns what gate_end_client() needs. Who finds
- * the thread there finds all that it has done before: the state may be written down meanwhile.
+ * Begins a section that a client can delay; no lock is held. Returns what gate_end_client() needs.
+ * A thread that finds the member there finds all that it has done before: the state may be written
+ * down meanwhile.
  */
 static inline unsigned int gate_begin_client(void)
 {
@@ -94,7 +95,7 @@ static inline unsigned int gate_begin_client(void)
 	return before;
 }
 
-/* The exchange orders the end of the section before the look at the gate (gate_close()). */
+/* Ends the section. The exchange orders that before the look at the gate (gate_close()). */
 static inline void gate_end_client(unsigned int before)
 {
 	if (!gate_self || gate_self->whole || before == GATE_CLIENT)
@@ -105,8 +106,8 @@ static inline void gate_end_client(unsigned int before)
 }
 
 /*
- * Around what must not be left behind half done: it is waited for, whatever delays it. Not nested,
- * and not within gate_begin_client().
+ * Begins and ends a section that must not be left behind half done: it is waited for, whatever
+ * delays it. Not nested, and not within gate_begin_client().
  */
 static inline void gate_begin_whole(void)
 {
@@ -120,7 +121,7 @@ static inline void gate_end_whole(void)
 		gate_self->whole = false;
 }
 
-/* Is that so? Then no client is waited for that need not be. */
+/* Is the running thread in such a section? Then it waits for no client without need. */
 static inline bool gate_is_whole(void)
 {
 	return gate_self && gate_self->whole;
@@ -128,9 +129,9 @@ static inline bool gate_is_whole(void)
 
 /* ---- for thread.c ---- */
 
-/* A member for a thread that is about to start. NULL: no memory. */
+/* Makes a member for a thread that is about to start. NULL: no memory. */
 struct gate_member *gate_new_member(void);
-/* It runs as the calling thread; it ends. */
+/* The calling thread is that of @member, from now on; and the thread ends. */
 void gate_join(struct gate_member *member);
 void gate_free_member(struct gate_member *member);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which threads lack a processor only. */
+/* Threads that lack nothing but a processor, by their state in /proc. */
 #include "base/runnable.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which threads, of any process, lack a processor only. */
+/* Threads, of any process, that lack nothing but a processor. */
 #ifndef HOST_FUSE_RUNNABLE_H
 #define HOST_FUSE_RUNNABLE_H
 
@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * How long it is waited for a thread that would go on if a processor was free, beyond what is
- * waited for others: a thread that a client keeps waits for something else.
+ * How long the daemon waits for a thread that would go on if a processor was free, beyond the time
+ * for others: a thread that a client keeps in the kernel waits for something else.
  */
 #define RUNNABLE_PATIENCE_MS 60000u
 

@@ -53,7 +53,7 @@ struct bound_buffers {
 	atomic_uint permission;
 	pthread_mutex_t lock;
 	struct probe *probes;
-	atomic_ullong logged_ns; /* when the last message was printed */
+	atomic_ullong logged_ns;	/* when the last message was printed */
 	char zeros[MAP_BYTES];		/* never written, so without memory */
 };
 

@@ -23,7 +23,7 @@ void bound_buffers_init(void);
 int bound_buffer_init(struct host_map *map);
 void bound_buffer_destroy(struct host_map *map);
 
-/* As map_find(). May read from the client's mappings to tell them apart. */
+/* Does what map_find() does for a bound open; may read the client's mappings to tell them apart. */
 int bound_buffer_find(struct host_map *map, u64 *base, size_t *size);
 
 /* Writes this range of @memory, the memory file, to the client's mapping. Sleeps. */

@@ -15,7 +15,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* Those beyond are not steered to. */
+/* Calls are not steered to cores beyond. */
 #define CORES_MAX 256u
 
 /* A thread's core is looked up at its call number FIRST, and then once in INTERVAL calls. */

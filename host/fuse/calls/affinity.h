@@ -6,8 +6,8 @@
  * the thread's, both take longer: the memory is in the cache of that core, and the scheduler's
  * queue is locked, and in a virtual machine interrupted, from afar. So a worker leaves a call to
  * the worker that runs on the core of the thread, as the block layer completes a request on the
- * core from which it came (rq_affinity). Only to a worker that is at work: it finds the call when
- * it is done with its request. None is woken for it.
+ * core from which it came (rq_affinity). It does so only if that worker is at work, which then
+ * finds the call when it is done with its request: no worker is woken for a call.
  */
 #ifndef HOST_FUSE_AFFINITY_H
 #define HOST_FUSE_AFFINITY_H
@@ -30,7 +30,7 @@ void affinity_note_caller(struct host_thread *thread);
  */
 bool affinity_woken(struct host_thread *thread);
 
-/* The same for a call that is complete with @result: the worker replies to it. */
+/* Leaves a call that is complete with @result to that worker, which replies to it. */
 bool affinity_reply(struct host_thread *thread, int result);
 
 #endif

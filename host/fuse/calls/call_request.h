@@ -14,12 +14,12 @@
 #define HOST_ARG_SIZE 64
 
 struct call_request {
-	u64 unique; /* the kernel's number of the request */
-	u32 euid; /* of the caller, in the daemon's user namespace */
+	u64 unique;			/* the kernel's number of the request */
+	u32 euid;			/* of the caller, in the daemon's user namespace */
 	u32 cmd;
-	u32 out_size; /* bytes of @arg that the reply copies back */
-	u32 stamp; /* the period of its begin (expire.h) */
-	u64 address; /* of the argument in the caller's memory */
+	u32 out_size;			/* bytes of @arg that the reply copies back */
+	u32 stamp;			/* the period of its begin (expire.h) */
+	u64 address;			/* of the argument in the caller's memory */
 	_Alignas(8) char arg[HOST_ARG_SIZE];
 };
 

@@ -7,8 +7,8 @@
 #include "base/types.h"
 
 struct caller_core {
-	u32 nr_calls; /* which wraps */
-	u32 core; /* where it last ran, plus 1; 0: not known */
+	u32 nr_calls;			/* which wraps */
+	u32 core;			/* where it last ran, plus 1; 0: not known */
 };
 
 #endif

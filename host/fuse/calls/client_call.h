@@ -33,7 +33,7 @@ void call_reply(struct host_thread *thread, int result);
 
 /* Ends the open of @file, if that was not done before, and fails its parked calls with -EBADF. */
 void call_end_open_file(struct open_file *file);
-/* The same for the open @open_id, which may have been released meanwhile. */
+/* Ends the open @open_id, unless it was released meanwhile. */
 void call_end_open(u64 open_id);
 
 /*

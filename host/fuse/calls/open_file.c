@@ -24,7 +24,7 @@
 /* Workers that may be stuck for one open before its further calls are refused. */
 #define STUCK_MAX 8
 
-/* Nodes, handles and buffers of an open, from which on another thread releases it. */
+/* An open with so many nodes, handles and buffers is released by another thread. */
 #define RELEASE_LONG 512
 
 struct open_files {
@@ -172,7 +172,7 @@ static void open_file_release(struct work *work)
 	open_file_put(file);
 }
 
-/* Tearing down a process with 65,536 nodes takes 50 ms. */
+/* A release that takes long gets a thread: 65,536 nodes take 50 ms. */
 void open_file_leave(struct open_file *file)
 {
 	if (atomic_fetch_sub(&file->calls, 1) != 1 || atomic_exchange(&file->released, true))

@@ -122,7 +122,7 @@ void park_end(struct host_thread *thread)
 	atomic_store_explicit(&thread->park.state, PARK_IDLE, memory_order_release);
 }
 
-/* On success the caller owns the call. */
+/* Makes the running thread the owner of a parked call. False: it is not parked. */
 static bool park_claim(struct host_thread *thread)
 {
 	unsigned int expected = PARK_PARKED;

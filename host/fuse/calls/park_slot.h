@@ -13,11 +13,11 @@
 struct host_thread;
 
 struct park_slot {
-	atomic_uint state; /* enum park_state */
-	bool interrupted; /* an INTERRUPT came while the call was not parked */
-	u64 deadline_ns; /* of the wait; 0: none */
-	struct host_thread *next; /* in its bucket of requests */
-	struct host_thread **slot; /* NULL: in none */
+	atomic_uint state;		/* enum park_state */
+	bool interrupted;		/* an INTERRUPT came while the call was not parked */
+	u64 deadline_ns;		/* of the wait; 0: none */
+	struct host_thread *next;	/* in its bucket of requests */
+	struct host_thread **slot;	/* NULL: in none */
 };
 
 #endif

@@ -24,9 +24,9 @@ struct watch {
 	int epoll_fd;
 	int wake_fd;
 	atomic_bool checking_workers;
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t lock;		/* guards the rest */
 	u64 next_deadline_ns;
-	unsigned int nr_deadlines; /* calls that have one */
+	unsigned int nr_deadlines;	/* calls that have one */
 	struct {
 		u64 open_id;
 		u64 due_ns;
@@ -46,7 +46,7 @@ void watch_check_holders(u64 open_id);
 
 /* A call is about to be parked until @deadline_ns (monotonic). */
 void watch_deadline(u64 deadline_ns);
-/* That call is about to be replied to. */
+/* A call that was parked until a deadline is about to be replied to. */
 void watch_deadline_over(void);
 
 /* A worker became busy: has the workers checked until none is. Cheap if that is done already. */

@@ -117,7 +117,7 @@ bool client_thread_may_overhear(pid_t tid)
 	return has_capability(tid, CAP_SYS_PTRACE) || !has_capability(getpid(), CAP_SYS_PTRACE);
 }
 
-/* ESRCH: the kernel has forgotten the process. */
+/* A signal to the pidfd fails with ESRCH once the kernel has forgotten the process. */
 bool client_thread_opener_is_gone(const struct host_proc *proc)
 {
 	return proc->pidfd >= 0 && syscall(SYS_pidfd_send_signal, proc->pidfd, 0, NULL, 0) &&

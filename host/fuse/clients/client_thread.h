@@ -16,16 +16,16 @@
  */
 ssize_t client_thread_read_file(pid_t tid, const char *name, char *buffer, size_t size);
 
-/* The rest of the line of @text that begins with @key; NULL if there is none. */
+/* Returns what follows @key in the line of @text that begins with it; NULL: there is none. */
 const char *client_thread_line(const char *text, const char *key);
 
 /* Is there a thread (of any process) of this number? */
 bool client_thread_exists(pid_t tid);
 
-/* Was it killed, though it has not exited yet? */
+/* Was the thread killed, though it has not exited yet? */
 bool client_thread_is_dying(pid_t tid);
 
-/* Is it one of the process @pid? */
+/* Is the thread one of the process @pid? */
 bool client_thread_is_of(pid_t tid, pid_t pid);
 
 /*
@@ -34,7 +34,7 @@ bool client_thread_is_of(pid_t tid, pid_t pid);
  */
 pid_t client_thread_pid(const struct host_thread *thread);
 
-/* The processor on which it last ran, plus 1; 0: not known. */
+/* The processor on which the thread last ran, plus 1; 0: not known. */
 u32 client_thread_core(pid_t tid);
 
 /*

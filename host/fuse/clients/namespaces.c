@@ -20,7 +20,7 @@
 /* The kernel's limit on the lines of /proc/PID/uid_map. */
 #define ID_RANGES_MAX 340u
 
-/* What namespace_around() returns for a process that is in the daemon's. */
+/* A result of namespace_around(): the process is in the daemon's own. */
 #define SAME_NAMESPACE (-2)
 
 struct namespaces {

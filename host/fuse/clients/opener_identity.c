@@ -2,8 +2,8 @@
 /*
  * Who opened a device.
  *
- * It is read from /proc once for each open: as in the stock driver, a binder_proc stands for the
- * process that opened the device, even if another process uses the descriptor later.
+ * The identity is read from /proc once for each open: as in the stock driver, a binder_proc stands
+ * for the process that opened the device, even if another process uses the descriptor later.
  */
 #include "clients/opener_identity.h"
 
@@ -64,9 +64,9 @@ static int identity_read_status(pid_t tid, struct host_proc *proc)
 }
 
 /*
- * As in the stock driver, of the thread that opens the device, and at that time: a process may
- * change its context later, and the open is then still that of the former one. What cannot be read
- * counts as no context; so does what does not fit, for a part of a context is another one.
+ * Reads the security context that the opening thread has now, as in the stock driver: a process may
+ * change its context later, but the open keeps the former one. A context that cannot be read, or
+ * does not fit, counts as none, for a part of a context is another one.
  */
 static int identity_read_context(pid_t tid, struct host_proc *proc)
 {

@@ -25,7 +25,7 @@
 /* A write to selinuxfs is at most a page. */
 #define QUESTION_MAX 4096u
 
-/* Of the answer: the domain is a permissive one. */
+/* A flag of the answer: the subject's domain is permissive. */
 #define FLAG_PERMISSIVE 1u
 
 /* The kernel's struct selinux_kernel_status. */

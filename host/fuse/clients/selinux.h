@@ -31,12 +31,15 @@ enum selinux_permission {
 bool selinux_start(const char *directory);
 
 /*
- * May @subject do that with @object, in the class binder? Also if SELinux does not enforce.
- * A context that is NULL, or that the policy does not know, may nothing.
+ * Does the policy give @subject @permission for @object, in the class binder? Always true while
+ * SELinux does not enforce. A context that is NULL, or that the policy does not know, has none.
  */
 bool selinux_permits(const char *subject, const char *object, enum selinux_permission permission);
 
-/* The next two are of the thread whose call the running worker serves. 0, -EPERM or -EACCES. */
+/*
+ * The checks of the stock driver's hooks. The first two are about the thread whose call the running
+ * worker serves. Return 0, -EPERM or -EACCES.
+ */
 int selinux_check_manage(const struct host_proc *proc);
 int selinux_check_call(const struct host_proc *from, const struct host_proc *to);
 int selinux_check_transfer(const struct host_proc *from, const struct host_proc *to);

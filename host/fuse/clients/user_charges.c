@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a user has of the daemon by number: files, workers and operations that it delays. */
+/* Charges: the things that a user has of the daemon, counted by kind. */
 #include "clients/users.h"
 
 #include "base/locks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How much memory a user may have of the daemon: grants. */
+/* Grants: how much memory a user may have of the daemon. */
 #include "clients/users.h"
 
 #include "base/locks.h"

@@ -2,8 +2,8 @@
 /*
  * The users that have something in the daemon, in one small table under its own mutex.
  *
- * What is known of a user is three things, each with a file: counts (user_charges.c), memory
- * (user_memory.c) and time (user_time.c). Those files share this table. No function of them makes
+ * Three things are known of a user, each in a file: counts (user_charges.c), memory (user_memory.c)
+ * and time (user_time.c). The files share this table. No function of them makes
  * a system call or waits for a client. namespaces_charged_uid() decides which user a process
  * counts as.
  */
@@ -25,7 +25,7 @@ enum user_charge {
 	USER_FILES,	/* files in transactions that are not delivered yet */
 	USER_HANDLES,	/* opens of directories and texts, each with a copy of the contents */
 	USER_STUCK,	/* workers that are stuck in this user's memory */
-	USER_STALLED,	/* operations of the helper process that this user delays (helper.h) */
+	USER_STALLED,	/* operations of the helper process that this user delays (fds.h) */
 	USER_CHARGES,
 };
 
@@ -78,16 +78,16 @@ bool users_is_limited(uid_t uid);
 /* Limits one charge: @all for all users together, @one for each but root and the owner. */
 void user_charges_set_limit(enum user_charge charge, unsigned int all, unsigned int one);
 
-/* Adds one. False: the limit of the user, or of all users together, is reached. */
+/* Adds one charge. False: the limit of the user, or of all users together, is reached. */
 bool user_charges_add(uid_t uid, enum user_charge charge);
 
 /* Is so much of the limit of all users together in use that it matters who counts as whom? */
 bool user_charges_are_many(enum user_charge charge);
 
-/* Adds one regardless of the limits. */
+/* Adds one charge regardless of the limits. */
 void user_charges_add_always(uid_t uid, enum user_charge charge);
 
-/* Removes one. */
+/* Removes one charge. */
 void user_charges_remove(uid_t uid, enum user_charge charge);
 
 /*
@@ -140,9 +140,9 @@ bool user_time_is_slow(uid_t uid);
 
 /* ---- for these files; the lock is held ---- */
 
-/* Where the user is linked, or would be. */
+/* Returns the place where the user is linked, or would be. */
 struct user **users_find(uid_t uid);
-/* The same, and adds it if there is none. NULL: no memory. */
+/* Finds the user, or adds it. NULL: no memory. */
 struct user *users_add(uid_t uid);
 /* Forgets the user of @slot if it has nothing. */
 void users_forget_unused(struct user **slot);

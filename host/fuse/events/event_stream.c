@@ -28,21 +28,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those who have the file open, and the recording of stages. */
+/* Opens of the file at a time, and the recording of stages. */
 #define READERS_MAX 16u
 #define TICK_NS 5000000
 #define IDLE_NS 500000000ull
-/* What one READ returns at most, and how many records a poll looks through. */
+/* Records that one READ returns at most, and that a poll looks through. */
 #define PORTION 2048u
 #define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
-/* What a reader gets that has not selected anything: the data of calls has to be asked for. */
+/* A reader that has not selected anything gets all but the data of calls. */
 #define EVENTS_OF_DATA (1u << EVENT_DATA | 1u << EVENT_DATA_TO_CLEAR)
 #define EVENTS_AT_FIRST (EVENTS_ALL & ~EVENTS_OF_DATA)
 
 struct events_reader {
 	struct events_reader *next;
 	struct events_position position;
-	bool told_header;
+	bool header_sent;
 	/* of a predecessor; read first */
 	struct event_record *pending;
 	size_t nr_pending;
@@ -141,9 +141,9 @@ static size_t collect_portion(struct events_readers *all, struct events_reader *
 	struct event_record *portion = all->portion;
 	size_t count = 0;
 
-	if (!reader->told_header)
+	if (!reader->header_sent)
 		put_header(&portion[count++], now_ns);
-	reader->told_header = true;
+	reader->header_sent = true;
 	while (count < room && reader->next_pending < reader->nr_pending)
 		portion[count++] = reader->pending[reader->next_pending++];
 	if (room - count < 2)	/* for events_ring_copy() */
@@ -170,11 +170,11 @@ static void serve_read(struct events_readers *all, struct events_reader *reader,
 	reader->unique = 0;
 }
 
-/* Is there something to read? What it does not want, it passes over. */
+/* Is there something to read for @reader? It passes over what it does not want. */
 static bool has_something(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
 	struct events_position after = reader->position;
-	bool found = !reader->told_header || reader->next_pending < reader->nr_pending ||
+	bool found = !reader->header_sent || reader->next_pending < reader->nr_pending ||
 		     events_ring_copy(&after, now_ns, all->portion, PORTION);
 
 	if (!found)
@@ -294,7 +294,7 @@ void events_close(struct events_reader *reader)
 
 /* ---- requests ---- */
 
-/* 0: the READ waits, or was replied to. */
+/* Returns 0 if the READ waits, or was replied to. */
 static int try_read(struct events_reader *reader, const struct request *request)
 {
 	struct events_readers *all = daemon_self->events->all;
@@ -443,7 +443,7 @@ struct event_record *events_save(const struct events_reader *reader,
 		.lost = position.lost + (events_ring_end() - position.number),
 		.mask = position.mask,
 		.room = (u32)reader->room,
-		.told_header = reader->told_header,
+		.header_sent = reader->header_sent,
 		.poll_armed = reader->poll_armed,
 	};
 	return pending;
@@ -457,7 +457,7 @@ struct events_reader *events_restore(const struct events_reader_state *state,
 	if (!reader)
 		return NULL;
 	reader->position.lost = state->lost;
-	reader->told_header = state->told_header;
+	reader->header_sent = state->header_sent;
 	reader->unique = state->unique;
 	reader->room = state->room < PORTION ? state->room : PORTION;
 	reader->idle_ns = state->idle_ns;

@@ -23,7 +23,7 @@ struct events {
 
 void events_init(void);
 
-/* After true there is a ring (events_ring_start()). */
+/* Does a reader want events of @kind? Then there is a ring (events_ring_start()). */
 static inline bool events_wanted(enum event_kind kind)
 {
 	u32 wanted = atomic_load_explicit(&daemon_self->events->wanted_kinds, memory_order_acquire);
@@ -36,13 +36,13 @@ static inline bool events_wanted(enum event_kind kind)
  * of its kind, @size bytes. Any lock of the engine may be held. Reads the clock.
  */
 void events_put(enum event_kind kind, const void *fields, size_t size);
-/* The same for an event in the call of @thread. */
+/* Writes an event that happens in the call of @thread. */
 void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t size);
-/* EVENT_RETURN, and EVENT_ERROR if it is one; only what is wanted. */
+/* Writes EVENT_RETURN, and EVENT_ERROR if @cmd is one, as far as they are wanted. */
 void events_put_return(u32 cmd);
-/* The EVENT_DATA of a transaction. */
+/* Writes the EVENT_DATA of a transaction. */
 void events_put_data(const struct host_trace_data *data);
-/* EVENT_FAILED. */
+/* Writes EVENT_FAILED. */
 void events_put_failed(const struct event_failed *failed, bool reply);
 
 /*
@@ -70,7 +70,7 @@ struct events_reader_state {
 	u64 lost;
 	u32 mask;
 	u32 room;
-	bool told_header;
+	bool header_sent;
 	bool poll_armed;
 };
 

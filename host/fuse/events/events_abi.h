@@ -30,7 +30,7 @@
 /* Grows when a record changes its meaning; new kinds alone do not change it. */
 #define EVENTS_VERSION	1u
 #define EVENTS_SLOTS	131072u
-/* Of the data of each transaction, so many bytes at most are told. */
+/* Bytes of a transaction's data that are told at most. */
 #define EVENTS_DATA_MAX	1024u
 
 enum event_kind {
@@ -141,8 +141,8 @@ struct event_target {
 };
 
 /*
- * As the module's tracepoint anybinder:binder_priorities: that of the caller, and that with which
- * the thread serves the call. Policies are those of sched_setscheduler(2).
+ * The priority of the caller, and the one with which the thread serves the call: the fields of the
+ * module's tracepoint anybinder:binder_priorities. Policies are those of sched_setscheduler(2).
  */
 struct event_priorities {
 	uint32_t id;
@@ -153,7 +153,7 @@ struct event_priorities {
 	int8_t prio;
 };
 
-/* As the module's tracepoint anybinder:binder_stage. */
+/* The fields of the module's tracepoint anybinder:binder_stage. */
 struct event_stage {
 	uint32_t stage;		/* 0 K_IOC, 1 K_WR_IN, 2 K_ENQ, 3 K_DEQ, 4 K_COPY */
 	uint32_t id;

@@ -11,7 +11,7 @@
 
 struct host_trace_data;
 
-/* Where a reader is. */
+/* The position of a reader. */
 struct events_position {
 	u64 number;		/* of the next event that it gets */
 	u64 stalled_ns;		/* since when that one is being written; 0: it is not */
@@ -31,7 +31,7 @@ void events_ring_stop(void);
 
 /* The number of the next event that is written. */
 u64 events_ring_end(void);
-/* That of a predecessor, before the first event. */
+/* Sets it to that of a predecessor, before the first event. */
 void events_ring_set_end(u64 number);
 
 /*

@@ -18,10 +18,10 @@
 #define PORTION 256u
 
 struct stages {
-	pthread_mutex_t lock; /* guards the rest */
-	struct events_reader *reader; /* which the ring exists for; NULL: it was never on */
-	struct events_position first; /* the first event after it was switched on */
-	u64 end; /* the event after the last; UINT64_MAX: it is on */
+	pthread_mutex_t lock;		/* guards the rest */
+	struct events_reader *reader;	/* which the ring exists for; NULL: it was never on */
+	struct events_position first;	/* the first event after it was switched on */
+	u64 end;			/* the event after the last; UINT64_MAX: it is on */
 };
 
 static const char *const stage_names[HOST_STAGE_COUNT] = {

@@ -36,7 +36,7 @@ static inline void host_trace_read_done(int err)
 	trace_put(EVENT_READ_DONE, ((struct event_done){ err }));
 }
 
-/* These two come from the daemon itself, as they do from the module's file operations. */
+/* The daemon itself tells the begin and the end of an ioctl, as the module's file operations do. */
 static inline void trace_ioctl(u32 cmd, u64 arg)
 {
 	struct event_ioctl ioctl = { .arg = arg, .cmd = cmd };

@@ -54,15 +54,15 @@ void fds_search_holders(u64 open_id, u64 nodeid, const s32 *owners, u32 nr);
 
 /* A client's file, which exists in the helper process. */
 struct host_file {
-	u64 id; /* never reused */
-	u32 saved; /* by which hand-over (handover/) */
-	s32 fd; /* its number in the helper process */
-	u32 generation; /* of the helper process */
-	u32 uid; /* the user charged for it */
+	u64 id;				/* never reused */
+	u32 saved;			/* by which hand-over (handover/) */
+	s32 fd;				/* its number in the helper process */
+	u32 generation;			/* of the helper process */
+	u32 uid;			/* the user charged for it */
 	atomic_int refs;
-	u64 closing_ns; /* when the helper was asked to close it */
-	bool overdue; /* the user is charged for the delay */
-	struct host_file *next; /* in a list of files that are being closed */
+	u64 closing_ns;			/* when the helper was asked to close it */
+	bool overdue;			/* the user is charged for the delay */
+	struct host_file *next;		/* in a list of files that are being closed */
 	struct host_file **prev;
 };
 
@@ -76,7 +76,7 @@ void fds_put(struct host_file *file);
 enum install_state {
 	INSTALL_NONE,
 	INSTALL_WANTED, /* by the engine */
-	INSTALL_DONE, /* finished, or failed with @error */
+	INSTALL_DONE,		/* finished, or failed with @error */
 };
 
 /*
@@ -92,8 +92,8 @@ struct pending_fds {
 	int error;
 	u32 nr_close;
 	s32 *closes;
-	int result; /* of the call */
-	bool installing; /* the present job installs files */
+	int result;		/* of the call */
+	bool installing;	/* the present job installs files */
 	atomic_bool has_job;
 };
 

@@ -31,7 +31,7 @@
 struct entry {
 	struct file_job job;
 	struct entry *next;
-	u32 generation; /* of the helper process that has it */
+	u32 generation;		/* of the helper process that has it */
 	unsigned int nr_idle;	/* looks since the receiver was last seen to lack a processor */
 };
 

@@ -180,7 +180,7 @@ static bool is_refused(u32 uid, u64 open_id)
 	       (pool_has_stuck() && !open_file_may_delay(open_id));
 }
 
-/* 0, -EBUSY, -ETIMEDOUT; -EIO: the helper has ended. */
+/* Returns 0, -EBUSY, -ETIMEDOUT, or -EIO: the helper has ended. */
 static int ask_once(const struct helper_message *message, int attached,
 		    struct helper_answer *answer)
 {
@@ -202,7 +202,7 @@ static int ask_once(const struct helper_message *message, int attached,
 	return ok ? 0 : -EIO;
 }
 
-/* The same, of the next helper if this one ends. */
+/* Asks the next helper if this one ends. */
 static int ask_until_answered(const struct helper_message *message, int attached,
 			      struct helper_answer *answer)
 {

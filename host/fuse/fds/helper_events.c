@@ -58,7 +58,7 @@ static void handle_event(const struct helper_event *event)
 enum received {
 	RECEIVED_EVENT,
 	RECEIVED_NOTHING,
-	RECEIVED_END, /* of the helper */
+	RECEIVED_END,		/* of the helper */
 };
 
 /* Lock of receiving held. */

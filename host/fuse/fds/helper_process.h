@@ -32,7 +32,7 @@ struct helper {
 	pthread_mutex_t receiving;
 	_Alignas(8) char buffer[sizeof(struct helper_event) + HELPER_NUMBERS_MAX * sizeof(s32)];
 
-	/* Of the thread of the events: */
+	/* For the thread of the events alone: */
 	struct worker worker;
 	int epoll_fd;
 	int wake_fd;

@@ -36,7 +36,7 @@ static const struct record_field text_fields[] = {
 	RECORD_32(1, struct report_reader_state, complete),
 	RECORD_32(2, struct events_reader_state, mask),
 	RECORD_32(2, struct events_reader_state, room),
-	RECORD_32(2, struct events_reader_state, told_header),
+	RECORD_32(2, struct events_reader_state, header_sent),
 	RECORD_32(2, struct events_reader_state, poll_armed),
 	RECORD_32(0, struct text_place, report_size),
 	RECORD_32(0, struct text_place, is_report),

@@ -18,7 +18,7 @@ struct block {
 	_Alignas(16) char memory[];
 };
 
-/* What malloc() adds to a block: its own header, and rounding. */
+/* Bytes that malloc() adds to a block: its own header, and rounding. */
 #define MALLOC_COST 16
 
 /* Idle pages of one user are searched for at most once in this time, and freed in this number. */
@@ -83,7 +83,7 @@ bool account_charge(struct account *account, size_t size)
 	return account_reclaim(account) && account_try_charge(account, (long)size);
 }
 
-/* The account may be gone as soon as nothing is charged to it. */
+/* The account may be gone once nothing is charged to it any more. */
 void account_discharge(struct account *account, size_t size)
 {
 	if (account)

@@ -17,7 +17,7 @@ struct account;
 
 void account_init(void);
 
-/* False: the limit is reached. Makes no system call unless it is near. */
+/* Charges @size bytes. False: the limit is reached. Makes no system call unless it is near. */
 bool account_charge(struct account *account, size_t size);
 void account_discharge(struct account *account, size_t size);
 
@@ -28,7 +28,7 @@ void account_set_unlimited(bool unlimited);
 void *account_alloc(struct account *account, size_t size);
 void account_free(void *memory);
 
-/* So much was freed that was not charged. */
+/* Memory of @size bytes was freed that no account was charged for. */
 void account_note_freed(size_t size);
 
 /*

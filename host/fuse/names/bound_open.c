@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which opens of a device's inode may use its pages. */
+/* The rule by which an open of a device may use the pages of its inode, or is bound. */
 #include "names/bound_open.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@
  */
 #define RETRY_NS 10000000000ull
 
-/* Of the hash table of threads: those that are killed stay for a while. */
+/* The hash table of threads has so many; threads that are killed stay in it for a while. */
 #define BUCKETS 256u
 
 /* A thread whose OPEN was refused with ESTALE. */
@@ -98,8 +98,8 @@ static bool add_retry(pid_t tid, uint64_t id)
 }
 
 /*
- * Has thread @tid been refused inode @id? It is not walking a path again any more. A server that
- * has crashed does not tell the inode, but a thread is refused once only.
+ * Was thread @tid refused inode @id? Then its path has been walked again now, and that is
+ * forgotten. A server that has crashed does not tell the inode, but a thread is refused once only.
  */
 static bool was_refused(pid_t tid, uint64_t id)
 {

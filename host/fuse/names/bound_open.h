@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which opens of a device's inode may use its pages.
+ * The rule by which an open of a device may use the pages of its inode, or is bound.
  *
  * Each LOOKUP of a device creates an inode (tree.h), and the open(2) that caused the LOOKUP is
  * normally its only open: a direct open, which may use the inode's pages for its buffer. A bind
@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of one inode of a device. */
+/* The opens of one inode of a device. */
 struct inode_opens {
 	pid_t looked_by;	/* the thread whose LOOKUP created the inode */
 	uint64_t looked_ns;

@@ -57,7 +57,7 @@ TEST(bound_open_an_open_that_comes_late_is_direct_when_the_path_is_walked_again)
 
 		now_ns += SECOND_NS;
 		CHECK(bound_open_decide(&first, 1, THREAD) == OPEN_RETRY);
-		/* It waits for a processor. Others open meanwhile, whose records are beside its. */
+		/* The thread waits for a processor; meanwhile others open. */
 		now_ns += pauses_ns[i];
 		for (int j = 0; j < 8; j++) {
 			tid += 1024;

@@ -22,7 +22,10 @@ void layout_init(mode_t mode, unsigned int max_devices);
  */
 bool layout_create(const char *devices);
 
-/* The same with the devices, owners and permissions that a predecessor has kept (persistent.h). */
+/*
+ * Fills the tree with the devices, owners and permissions that a predecessor has kept
+ * (persistent.h). Prints an error message and returns false on failure.
+ */
 bool layout_restore(void);
 
 /* ---- for the process that takes over; after layout_restore() ---- */

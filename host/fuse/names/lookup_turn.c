@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whose LOOKUPs of a device are answered. */
+/* Turns in which threads look a device up. */
 #include "names/lookup_turn.h"
 
 #include "base/clock.h"
@@ -8,15 +8,15 @@
 
 #include <stdlib.h>
 
-/* After that time without a request a turn ends; a thread needs no more than some 50 us between. */
+/* A turn ends without a request for so long; a thread needs some 50 us between two. */
 #define IDLE_NS 2000000ull
 
-/* After that time it ends in any case, if others wait: its thread does not open the device. */
+/* A turn ends after so long if others wait: its thread does not open the device. */
 #define LIFE_NS 10000000ull
 
 /*
- * When no thread that has a turn has made its next request for that time, and for so many times as
- * long as it took before, something is in their way. (Less than IDLE_NS.)
+ * Something is in the way of the threads with turns when none has made its next request for
+ * STALL_NS, less than IDLE_NS, and for STALL_GAPS times as long as it took before.
  */
 #define STALL_NS 250000ull
 #define STALL_GAPS 8u
@@ -25,7 +25,7 @@
 /* The longest wait: a limit of the kernel on the age of requests may be 15 s (expire.h). */
 #define WAIT_NS 5000000000ull
 
-/* The turns that are known, together with those that were given because of a stall. */
+/* Turns that are known, with those that were given because of a stall. */
 #define TURNS_KNOWN 32u
 
 #define MANY_USERS 8u
@@ -36,7 +36,7 @@ struct turn {
 	uint64_t used_ns;	/* by the latest request */
 };
 
-/* One user at one device. */
+/* The turns and waiters of one user at one device. */
 struct group {
 	struct group *next;
 	uid_t uid;
@@ -174,7 +174,7 @@ static void let_go(struct group *group, struct lookup_turn_waiter *waiter, uint6
 	*end = &waiter->newer;
 }
 
-/* Those that had turns wait for one of the newest, or want no more. */
+/* Ends a stall: the threads with turns wait for one of the newest waiters, or want no more. */
 static void end_stall(struct group *group, uint64_t now, struct lookup_turn_waiter ***end)
 {
 	group->nr_turns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose LOOKUPs of a device are answered: those of a few threads of each user at a time.
+ * Turns in which threads look a device up: a few threads of each user have one at a time.
  *
  * Each LOOKUP of a device creates an inode (tree.h), but in the kernel all threads that open the
  * device share one name. A thread that finds the inode of another under it drops it, and one of
@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of one user at one device. */
+/* Turns that one user has at one device. */
 #define TURNS 4u
 
 /* The interval of lookup_turn_expire() while anyone waits. */

@@ -183,7 +183,7 @@ TEST(lookup_turn_a_stall_ends_with_a_request)
 	CHECK(length(lookup_turn_expire()) == 1);
 }
 
-/* Their first LOOKUP needs no lock: it may pass while others are kept. */
+/* The first LOOKUP of a thread needs no lock: it may pass while others are kept. */
 TEST(lookup_turn_threads_that_come_do_not_end_a_stall)
 {
 	pid_t tid = 20;

@@ -26,7 +26,7 @@ int open_text_new(struct entry *entry, uid_t uid, uid_t charged, bool write_only
 		  struct open_text **out);
 void open_text_free(struct open_text *file);
 
-/* One that was taken over, without contents, and whatever the user's limit is. NULL: no memory. */
+/* Opens one that was taken over, without contents, whatever the limit is. NULL: no memory. */
 struct open_text *open_text_restore(struct entry *entry, uid_t charged);
 
 #endif

@@ -28,7 +28,7 @@ struct report_reader_state {
 void report_reader_save(const struct report_reader *reader, struct report_reader_state *state);
 /* The report that goes on behind the text; complete: not to be used. */
 const struct binder_report *report_reader_report(const struct report_reader *reader);
-/* One that was taken over; takes over @report, NULL: none follows. NULL: no memory. */
+/* Makes a reader that was taken over; owns @report, NULL: nothing follows. NULL: no memory. */
 struct report_reader *report_reader_restore(const struct entry *entry, struct account *account,
 					    const struct report_reader_state *state,
 					    struct binder_report *report);

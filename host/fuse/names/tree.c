@@ -58,7 +58,7 @@ struct inode *tree_add_inode(struct entry *entry, uint64_t id)
 	return inode;
 }
 
-/* The same, charged to the user. Returns 0, -ENFILE, -ENOMEM. */
+/* Adds an inode that is charged to the user. Returns 0, -ENFILE, -ENOMEM. */
 static int add_charged_inode(struct entry *entry, uint64_t id, uid_t uid, struct inode **inode)
 {
 	if (!user_charges_add(uid, USER_INODES))
@@ -406,7 +406,6 @@ uint64_t tree_device(uint64_t parent, const char *name)
 	return ino;
 }
 
-/* Is it of tree_add_shared()? */
 bool tree_is_shared(const struct entry *entry)
 {
 	return entry->kind == ENTRY_TEXT && generation_of(entry->ino);

@@ -93,8 +93,8 @@ int tree_restore_device(const struct persistent_name *persistent, uint32_t slot,
 void tree_restore_attributes(const struct persistent_name *persistent, uint32_t slot);
 
 /*
- * As tree_add(), for a text with several users: the first add creates it, the last remove deletes
- * it.
+ * Adds a text that has several users: the first one creates it, as tree_add(), and the last remove
+ * deletes it.
  */
 int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 		    void (*fill)(struct entry *entry, void *arg), void *arg);
@@ -138,10 +138,11 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 struct entry *tree_find(uint64_t id);
 
 /*
- * The same for an OPEN by thread @tid. Returns 0, -ESTALE: there is no such inode, or the kernel is
- * to walk the path again; -EBUSY (bound_open.h); -EAGAIN: the inode's pages have to be dropped
- * first, and tree_pages_dropped() be called. For a device *@open_id is the number of its open,
- * which is not @id if the open is bound, and tree_closed() is due when the open ends.
+ * Finds the entry of inode @id for an OPEN by thread @tid. Returns 0, -ESTALE: there is no such
+ * inode, or the kernel is to walk the path again; -EBUSY (bound_open.h); -EAGAIN: the inode's pages
+ * have to be dropped first, and tree_pages_dropped() be called. For a device *@open_id is the
+ * number of its open, which is not @id if the open is bound, and tree_closed() is due when the open
+ * ends.
  */
 int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id);
 void tree_pages_dropped(uint64_t id);
@@ -192,11 +193,11 @@ struct tree {
 /* NULL: there is none, or no memory. */
 struct inode *tree_find_inode(uint64_t id);
 struct inode *tree_add_inode(struct entry *entry, uint64_t id);
-/* One that is not in the tree yet. */
+/* Makes an entry that is not in the tree yet. */
 struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kind kind,
 			     mode_t mode);
 
-/* Is it of tree_add_shared()? */
+/* Was the entry added by tree_add_shared()? */
 bool tree_is_shared(const struct entry *entry);
 
 #endif

@@ -16,7 +16,7 @@ void fair_queue_init(struct fair_queue *queue)
 	atomic_init(&queue->has_items, false);
 }
 
-/* The place where the item of another user is linked, or that of the oldest item of @uid. */
+/* Returns the place of the oldest item of @uid, or that where another user's would be linked. */
 static struct fair_item **find_slot(struct fair_queue *queue, u32 uid)
 {
 	struct fair_item **slot = &queue->first;

@@ -10,11 +10,11 @@
 
 /* A call or a request in a queue that is fair between users (fair_queue.h). */
 struct fair_item {
-	struct fair_item *next; /* of the same user */
+	struct fair_item *next;		/* of the same user */
 	struct fair_item *next_user;
 	struct fair_item *last_of_user;
 	u32 uid;
-	bool is_request; /* else a call: in a struct host_thread */
+	bool is_request;		/* else a call: in a struct host_thread */
 };
 
 struct queued_call {

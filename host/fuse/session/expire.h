@@ -23,8 +23,8 @@
 
 struct expire {
 	atomic_uint period;		/* the current one, from 1; 0: there is no limit */
-	u64 period_ns; /* 0: there is no limit */
-	u64 next_ns; /* when the next period begins */
+	u64 period_ns;			/* 0: there is no limit */
+	u64 next_ns;			/* when the next period begins */
 };
 
 void expire_init(void);

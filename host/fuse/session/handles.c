@@ -16,9 +16,9 @@
 struct handles_free {
 	pthread_mutex_t lock;		/* guards the rest, and changes of slots and chunks */
 	uint32_t nr_chunks;
-	uint32_t nr;			/* of free slots: */
-	uint32_t *indices;		/* their indices, in no order */
-	uint32_t *places;		/* for each index of a free slot: its place among them */
+	uint32_t nr;			/* of free slots */
+	uint32_t *indices;		/* of the free slots, in no order */
+	uint32_t *positions;		/* in @indices, of each free slot by its index */
 };
 
 void handles_init(unsigned int generation)
@@ -38,7 +38,7 @@ static struct handle_slot *slot_at(uint32_t index)
 
 static void push_free_locked(struct handles_free *free, uint32_t index)
 {
-	free->places[index] = free->nr;
+	free->positions[index] = free->nr;
 	free->indices[free->nr++] = index;
 }
 
@@ -46,8 +46,8 @@ static void take_free_locked(struct handles_free *free, uint32_t index)
 {
 	uint32_t last = free->indices[--free->nr];
 
-	free->indices[free->places[index]] = last;
-	free->places[last] = free->places[index];
+	free->indices[free->positions[index]] = last;
+	free->positions[last] = free->positions[index];
 }
 
 /* Room for one chunk more in one of the two arrays. Lock held. */
@@ -67,7 +67,7 @@ static bool add_chunk_locked(struct handles *handles)
 	struct handle_slot *chunk;
 
 	if (nr == HANDLE_CHUNKS_MAX || !grow_locked(&free->indices, nr) ||
-	    !grow_locked(&free->places, nr))
+	    !grow_locked(&free->positions, nr))
 		return false;
 	chunk = calloc(HANDLE_CHUNK, sizeof(*chunk));
 	if (!chunk)

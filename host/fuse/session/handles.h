@@ -23,7 +23,7 @@
 #define GENERATION_MAX		4095u
 #define GENERATION_SHIFT	52
 
-/* Of the server that gave @number, a handle or a nodeid; 0: a nodeid that all servers give. */
+/* The generation of the server that gave @number, a handle or a nodeid; 0: all servers give it. */
 static inline unsigned int generation_of(uint64_t number)
 {
 	return (unsigned int)(number >> GENERATION_SHIFT);
@@ -114,7 +114,7 @@ static inline uint64_t nodeid_make(unsigned int generation, unsigned int device,
 	       (uint64_t)device << NODEID_DEVICE_SHIFT | (counter & NODEID_COUNTER_MASK);
 }
 
-/* Of a directory or text: FNV-1a of the name, beginning with the directory's nodeid. */
+/* The nodeid of a directory or text: FNV-1a of its name, beginning with the directory's nodeid. */
 static inline uint64_t nodeid_of_name(uint64_t directory, const char *name)
 {
 	uint64_t hash = 0xcbf29ce484222325ull ^ directory;

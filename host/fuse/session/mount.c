@@ -155,7 +155,8 @@ static enum place mount_prepare_place(const char *mountpoint)
 		/* otherwise the dying daemon has done so, and has removed the directory as well */
 		if (mount_detach(mountpoint) || errno == EINVAL || errno == ENOENT)
 			return mount_prepare_place(mountpoint);
-		log_error("cannot detach the dead mount at %s: %s", mountpoint, strerror(errno));
+		log_error("cannot detach the mount that a dead daemon left at %s: %s "
+			  "(try umount -l %s)", mountpoint, strerror(errno), mountpoint);
 	} else if (errno == ENOTDIR) {
 		log_error("%s is not a directory", mountpoint);
 	} else if (errno == ENOENT && !mkdir(mountpoint, 0755)) {
@@ -214,7 +215,7 @@ static void log_open_failure(void)
 		log_error("cannot open /dev/fuse: %s", strerror(errno));
 }
 
-/* Before mounting: afterwards it would wait for a reply of the daemon. */
+/* Notes the path before mounting: afterwards realpath(3) would wait for a reply of the daemon. */
 static void note_real_path(const char *mountpoint)
 {
 	if (!realpath(mountpoint, daemon_self->mount->at))
@@ -296,9 +297,10 @@ void mount_undo(const char *mountpoint)
 }
 
 /*
- * With the right to do so; otherwise the requests wait until the server's last thread has ended.
- * umount(2) of a mount that is no longer used returns when each client has noticed the end of its
- * request, for which it needs processor time. So a child does it, which has nothing of its parent.
+ * Ending the connection takes a right; without it the requests wait until the server's last thread
+ * has ended. umount(2) of a mount that is no longer used returns when each client has noticed the
+ * end of its request, for which it needs processor time. So a child does it, which has nothing of
+ * its parent.
  */
 void mount_abort(const char *mountpoint)
 {

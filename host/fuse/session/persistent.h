@@ -38,7 +38,7 @@ struct persistent_name {
 	char name[PERSISTENT_NAME_SIZE];	/* of a device; else empty */
 };
 
-/* Of a hand-over. */
+/* The end of a hand-over. */
 struct persistent_hand_over {
 	char end[16];			/* done, refused, failed, dry-run-done; empty: none */
 	char reason[200];		/* of a refusal or failure */
@@ -75,7 +75,7 @@ int persistent_create(void);
 /* Maps @fd in this process. False: errno, EPROTO: a version that this program does not know. */
 bool persistent_attach(int fd);
 
-/* What is mapped. */
+/* The state that is mapped. */
 static inline struct persistent *persistent_get(void)
 {
 	return daemon_self->persistent;

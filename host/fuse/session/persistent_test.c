@@ -29,7 +29,7 @@ static void put_name(uint32_t *slot, uint64_t ino, const char *text)
 	persistent_put_name(slot, &name);
 }
 
-/* As a list of words, the newest first. */
+/* Returns the names as a list of words, the newest first. */
 static const char *list_names(void)
 {
 	static char words[200];

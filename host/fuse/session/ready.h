@@ -21,7 +21,7 @@ void ready_fork(void);
 /* Writes the daemon's pid to @path. Prints an error message and returns false on failure. */
 bool ready_write_pid_file(const char *path, pid_t pid);
 
-/* In a server of a daemon in the background, as after ready_fork(). */
+/* In a server: the daemon is in the background, as after ready_fork(). */
 void ready_set_background(void);
 
 /* In the background: messages go to syslog from now on. ready_announce() does it too. */

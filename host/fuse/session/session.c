@@ -27,7 +27,7 @@
 /* Linux 4.20: the oldest version that was tested. */
 #define OLDEST_MINOR 28
 
-/* Time for notifications of new data that wait for the reply to a read. */
+/* How long session_close() waits for stores that wait for the reply to a read. */
 #define STORES_MS 300
 
 /*

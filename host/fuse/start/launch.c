@@ -63,7 +63,7 @@ static int spawn_program(pid_t *pid, const posix_spawn_file_actions_t *actions)
 	return error;
 }
 
-/* Descriptors of this process that are above those of a server, so that none is overwritten. */
+/* Moves the descriptors above those of a server, so that none is overwritten. */
 static bool move_up(int files[], int nr)
 {
 	bool ok = true;

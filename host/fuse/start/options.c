@@ -22,7 +22,7 @@
 struct option_def {
 	const char *name;
 	const char *argument;	/* NULL: the option takes none */
-	const char *preset; /* its default; NULL: see the table */
+	const char *preset;	/* its default; NULL: see the table */
 	const char *help;
 	bool (*store)(const struct option_def *def, void *field, const char *value);
 	size_t offset;		/* of its field in struct options */

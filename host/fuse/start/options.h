@@ -30,7 +30,7 @@ struct options {
 	unsigned int memory;		/* MiB for all of them; 0: a quarter of what there is */
 	bool foreground;
 	bool record_stages;
-	bool no_passthrough; /* do not use it where the kernel grants it */
+	bool no_passthrough;		/* do not use it where the kernel grants it */
 	bool selinux;			/* ask its policy */
 	bool android_reports;		/* the lines of nodes with a priority */
 	bool limit_containers;		/* each pid namespace below the daemon's is a user */

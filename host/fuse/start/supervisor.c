@@ -47,7 +47,7 @@
 #define HAND_OVER_MS 20000
 #define SUCCEED_MS 10000
 
-/* No exit status: go on. */
+/* In place of an exit status: the daemon goes on. */
 #define GO_ON (-1)
 
 struct supervisor {
@@ -103,7 +103,7 @@ static void remove_pid_file(const struct supervisor *self)
 		unlink(self->start.pid_file);
 }
 
-/* An end of which the server cannot take care. */
+/* Ends what the server cannot end any more. */
 static int give_up(struct supervisor *self)
 {
 	ready_announce_end();
@@ -156,7 +156,7 @@ static void fail_hand_over(const char *word, const char *reason)
 	end_hand_over(&end);
 }
 
-/* A successor that does not serve. */
+/* Ends a successor that does not serve. */
 static void drop_successor(struct supervisor *self)
 {
 	int status;
@@ -348,7 +348,9 @@ static void log_crash(const struct supervisor *self, pid_t ended, int status)
 static int recover_mount(struct supervisor *self, bool ended)
 {
 	if (!self->start.session.resends && !(ended && self->is_cloned)) {
-		log_error("what it has not answered cannot be ended: Linux 6.9.4 is needed");
+		log_error("this kernel cannot end the requests that the server had read (Linux "
+			  "6.9.4 can): %s is unmounted; start anybinderd again",
+			  self->start.mountpoint);
 		return give_up(self);
 	}
 	if (!may_recover(self))
@@ -414,7 +416,7 @@ static int ms_until(uint64_t since_ns, unsigned int ms)
 	return passed_ms < ms ? (int)(ms - passed_ms) : 0;
 }
 
-/* Until wait_for_event() has something to do although nothing happens; -1: nothing. */
+/* The time after which wait_for_event() has to act although nothing happens; -1: it has not. */
 static int time_left_ms(const struct supervisor *self)
 {
 	if (self->is_stopping)

@@ -15,7 +15,7 @@
 #define STUCK_ALL 64
 #define STUCK_ONE 16
 
-/* Operations of the helper process that users delay (helper.h). */
+/* Operations of the helper process that users delay (fds.h). */
 #define STALLED_ALL 64
 #define STALLED_ONE 8
 
@@ -96,7 +96,7 @@ static bool has_word(char *words, const char *word)
 	return false;
 }
 
-/* Bytes of memory that the daemon may use at most: of the system, or of its control groups. */
+/* Bytes of memory that the system has, or that the daemon's control groups permit. */
 static unsigned long long memory_there_is(void)
 {
 	unsigned long long limit = (unsigned long long)sysconf(_SC_PHYS_PAGES) << 12;

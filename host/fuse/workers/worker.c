@@ -15,7 +15,7 @@ struct worker_table {
 	atomic_uint nr;		/* those beyond were never in use */
 };
 
-/* The lock of the worker orders the accesses to what it guards; reads without it are racy. */
+/* Accesses to what a worker's lock guards, which orders them; reads without it are racy. */
 #define get(field) atomic_load_explicit(&(field), memory_order_relaxed)
 #define set(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 

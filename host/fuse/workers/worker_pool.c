@@ -73,7 +73,8 @@ void pool_hand_over(struct worker *worker)
 		ok = pool_start_worker(FINISHES, worker);
 	pthread_mutex_unlock(&daemon_self->pool->lock);
 	if (!ok)
-		log_error("cannot start a thread; some clients will wait");
+		log_error("cannot start a thread, so some clients will wait: raise the limit of "
+			  "threads (ulimit -u, or pids.max of the control group)");
 }
 
 void pool_start_slow(void)

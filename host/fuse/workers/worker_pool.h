@@ -13,14 +13,14 @@
 
 #include "workers/worker.h"
 
-/* Which workers exist, serve, are stuck: changes only when one gets stuck or free again. */
+/* Changes only when a worker gets stuck or free again. */
 struct worker_pool {
 	void (*body)(struct worker *self); /* of each thread: worker_main() */
 	atomic_uint nr_stuck;
-	pthread_mutex_t lock; /* guards the rest, and changes of @nr_stuck */
+	pthread_mutex_t lock;		/* guards the rest, and changes of @nr_stuck */
 	unsigned int nr_wanted;
-	unsigned int nr_serving; /* not counting stuck ones */
-	unsigned int nr_early; /* replaced before they count as stuck */
+	unsigned int nr_serving;	/* not counting stuck ones */
+	unsigned int nr_early;		/* replaced before they count as stuck */
 	bool slow_is_served;
 };
 

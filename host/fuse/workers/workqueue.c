@@ -11,7 +11,7 @@ struct workqueue {
 	pthread_mutex_t lock;
 	struct work *first;
 	struct work **end;
-	bool running; /* the thread */
+	bool running;			/* the thread */
 };
 
 void workqueue_init(void)

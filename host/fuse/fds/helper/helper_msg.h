@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The messages between the daemon and its helper process (helper.h). The structures are those of
+ * The messages between the daemon and its helper process (fds.h). The structures are those of
  * memory: both ran the same program when the helper was started. After a hand-over the daemon may
  * be of another version. Each new master says which version of the messages it speaks, and the
  * helper answers with the version that both use, or that there is none. A later version may have

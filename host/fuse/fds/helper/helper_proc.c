@@ -178,9 +178,9 @@ bool helper_channel_start(int socket)
 /* ---- which processes have a file open ---- */
 
 /*
- * Not fdinfo, which for an epoll waits for a lock that is held while its files are polled, nor a
- * plain stat(2), for which FUSE would ask the server of the file. Without synchronisation no file
- * system waits for anything.
+ * The inode of a descriptor is asked for by statx(2) without synchronisation, for which no file
+ * system waits for anything: fdinfo of an epoll waits for a lock that is held while its files are
+ * polled, and for a plain stat(2) FUSE would ask the server of the file.
  */
 static bool is_inode(int pid_dir, const char *name, u64 nodeid, u64 device)
 {
@@ -193,7 +193,7 @@ static bool is_inode(int pid_dir, const char *name, u64 nodeid, u64 device)
 	       makedev(found.stx_dev_major, found.stx_dev_minor) == device;
 }
 
-/* A process that takes too long is taken for one that has not: it alone is affected. */
+/* A process that takes too long counts as one without the file: it alone is affected. */
 static bool process_holds(int proc, const char *pid, u64 nodeid, u64 device)
 {
 	int pid_dir = open_process(proc, pid);
@@ -232,8 +232,8 @@ static bool is_owner(const struct search *search, const char *pid)
 }
 
 /*
- * This process does not count: it has the files in messages, and a message to an open that nobody
- * has will not be read.
+ * Has a process the inode open? The helper does not count: it has the files in messages, and a
+ * message to an open that nobody has will not be read.
  */
 static bool is_held(const struct search *search)
 {

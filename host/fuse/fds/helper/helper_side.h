@@ -18,7 +18,7 @@ void helper_closer_init(void);
 
 /* The descriptor @fd is a file of a client of user @uid. */
 void helper_close_add(s32 fd, u32 uid);
-/* Has it closed; event HELPER_CLOSED with @id, unless that is 0. */
+/* Has the file @fd closed; then sends HELPER_CLOSED with @id, unless that is 0. */
 void helper_close_start(s32 fd, u32 uid, u64 id);
 /* The daemon is gone: has all files closed. */
 void helper_close_all(void);

@@ -41,9 +41,9 @@
 #include "fds/inject/inject_mask.h"
 #include "fds/inject/inject_plan.h"
 
-/* In case a thread of the daemon with SIGCHLD unblocked received one. */
+/* How soon an injector looks for itself, in case another thread has received its SIGCHLD. */
 #define LOST_SIGNAL_MS 10
-/* One that has not looked at its tracees for so long got no processor time. */
+/* An injector that has not looked at its tracees for so long got no processor time. */
 #define ASLEEP_MS 500
 /* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
 #define STUCK_MS 2000
@@ -326,7 +326,7 @@ static bool is_unfinished(const struct tracee *tracee, uint64_t now)
 	       (tracee->state != TRACEE_SEIZED && now < tracee->deadline_ms + STUCK_MS);
 }
 
-/* Has it stopped, or ended, since handle_reports()? */
+/* Has the tracee @tid stopped, or ended, since handle_reports()? */
 static bool has_report(pid_t tid)
 {
 	siginfo_t info = { 0 };

@@ -86,7 +86,7 @@ int inject_start(struct injector **out);
 /* Queues a job. Any thread; sleeps only for a short mutex. */
 void inject_submit(struct injector *injector, struct inject_job *job);
 
-/* Has it left its last receiver? Not while it closes what it got from there, after done(). */
+/* Has the injector left its last receiver, and closed what it got from there after done()? */
 bool inject_is_idle(const struct injector *injector);
 
 /*

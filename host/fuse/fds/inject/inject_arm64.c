@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the state of a 32-bit program: thumb code; in a block of conditional instructions. */
+/* Bits in the state of a 32-bit program: thumb code; a block of conditional instructions. */
 #define STATE_THUMB 0x20u
 #define STATE_CONDITIONAL 0x0600fc00u
 

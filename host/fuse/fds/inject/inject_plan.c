@@ -54,7 +54,7 @@ struct scratch_wide {
 	int fds[INJECT_BATCH + 1];
 };
 
-/* The same for a 32-bit program. */
+/* Scratch memory in a 32-bit program. */
 struct scratch_narrow {
 	struct {
 		uint32_t name, namelen, iov, iovlen, control, controllen, flags;

@@ -69,7 +69,7 @@ static long careful_read(int fd, void *buf, long size, long *changed)
 	return ret;
 }
 #elif defined(__aarch64__)
-/* The same; there is no red zone. All but x0, which is the result, is kept. */
+/* arm64 has no red zone. All registers but x0, which is the result, are kept. */
 static long careful_read(int fd, void *buf, long size, long *changed)
 {
 	register long x0 __asm__("x0") = fd;
