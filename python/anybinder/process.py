@@ -229,6 +229,22 @@ def in_own_mounts(*words: str) -> list[str]:
     return [sys.executable, os.path.abspath(__file__), *words]
 
 
+@contextlib.contextmanager
+def own_mounts(prepare: str) -> Iterator[list[str]]:
+    """A mount namespace for several commands; gives the words before each of them.
+
+    prepare: a shell script that runs in it first
+    """
+    words = in_own_mounts("sh", "-ec", f"{prepare}\necho ready; exec sleep infinity")
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          text=True) as holder:
+        try:
+            assert holder.stdout and holder.stdout.readline() == "ready\n", "no mount namespace"
+            yield ["nsenter", f"--target={holder.pid}", "--mount", "--root", "--wd"]
+        finally:
+            holder.kill()
+
+
 def as_user(uid: int, *words: str) -> list[str]:
     """The words of a command that runs @words as another user, without groups."""
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *words]
