@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from building import TOP, environment, lock, untimed, variable
 
-CRATES = ("anybinder", "anybinder-bench", "anybinder-client", "anybinder-driver",
+CRATES = ("anybinder", "anybinder-bench", "anybinder-cli", "anybinder-client", "anybinder-driver",
           "anybinder-events", "anybinder-mount", "anybinder-parcel", "anybinder-rpc",
           "anybinder-servicemanager")
 
