@@ -23,9 +23,11 @@ COMMAND = re.compile(r"^  (\w+)  +(.*)$", re.M)
 # A long option, and its value if there is one, in clap's lines and in anybinderd's.
 OPTION = re.compile(r"^ +(?:-\w, )?(--[\w-]+(?:[ =](?:<[^>]+>|[A-Z][^ ]*))?)", re.M)
 
+
 def help_of(program, *words):
     return subprocess.run([program, *words, "--help"], capture_output=True, text=True,
                           check=True).stdout
+
 
 def item(name, text):
     """An entry of a list; what is in backquotes is not divided."""
@@ -34,9 +36,11 @@ def item(name, text):
                           break_on_hyphens=False)
     return "\n".join(lines).replace("\0", " ") + "\n"
 
+
 def options(text):
     return [option for option in OPTION.findall(text)
             if re.match(r"[\w-]+", option)[0] not in COMMON]
+
 
 def entries(program, name, about):
     """The entry of a command, or those of its subcommands."""
@@ -51,6 +55,7 @@ def entries(program, name, about):
     own = [] if name.startswith("bench ") else options(text)
     about += "" if about.endswith(".") else "."
     return item(usage, " ".join([about] + [f"`{option}`" for option in own]))
+
 
 def lists(anybinder, anybinderd):
     text = help_of(anybinder)
@@ -80,6 +85,7 @@ def main(arguments):
         print("docs/COMMANDS.md differs from --help; run `make docs` to update it")
         return 1
     return 0
+
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

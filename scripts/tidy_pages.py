@@ -6,7 +6,7 @@ import re
 # A link to a file of the tree, or to a heading.
 LINK = re.compile(r"\]\(([^()\s:#]*)(?:#([^()\s]*))?\)")
 # A path of the tree in backquotes; one with a word in capitals or a `*` stands for several.
-PATH = re.compile(r"`([\w.-]+/[\w./-]*)`")
+PATH = re.compile(r"`([\w.-]+/[\w./-]*)(?:`| [^`]*`)")
 PLACEHOLDER = re.compile(r"(?:^|[/.-])[A-Z][A-Z_]+(?:[/.-]|$)")
 FENCED = re.compile(r"^```.*?^```", re.S | re.M)
 HISTORY = ("CHANGELOG.md", "docs/TRIED.md")
