@@ -45,16 +45,6 @@ install-dkms:
 dist:
 	@CARGO=$(CARGO) packaging/dist $(BUILD)/dist $(VERSION) $(KEY)
 
-# The conformance suite with the static daemon.
-LONG_TESTS += static:conformance
-static.needs := static $(BIN)/anybinder-conformance
-static.run = ln -sfn $(abspath $(BIN))/anybinder-conformance $(STATIC_BUILD)/bin/ && \
-	ANYBINDER_BIN=$(abspath $(STATIC_BUILD)/bin) tests/drivers/conformance/run_backend.py fuse
-
-TESTS += install
-install.needs := all
-install.run = packaging/test-install
-
 ## deb: the Debian package of daemon, command and units, in build/package
 deb:
 	@CARGO=$(CARGO) packaging/deb/build any $(PACKAGES) $(VERSION)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
 """The conformance suite on each back end of run_backend.py."""
 import os
+import shutil
 import sys
 
 import pytest
 import run_backend
-from building import TOP
+from building import TOP, built
 
 SCRIPT = os.path.join(TOP, "tests/drivers/conformance/run_backend.py")
 LONG = [pytest.mark.long, pytest.mark.timeout(7200)]
 # In fuse-replaced-calls a call ends with EINTR now and then if many threads want each processor
 # (docs/SECURITY.md).
-DAEMONS = ["engine", "fuse", "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
+DAEMONS = [pytest.param("engine", marks=pytest.mark.check),
+           pytest.param("fuse", marks=pytest.mark.check), "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
            pytest.param("fuse-bound-plain", marks=LONG),
            pytest.param("fuse-replaced-calls", marks=LONG)]
 # Of a group, each commit has another one in CI.
@@ -35,6 +37,15 @@ def test_daemon(program, suite, backend):
     for name in ("anybinder-conformance", where.program) if where else ("conformance-engine",):
         program(name)
     run(suite, backend, timeout=7000 if where and "calls" in backend else 800)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_static_daemon(program, suite):
+    """The daemon of `make static`, with musl."""
+    directory = os.path.dirname(built("build/static/bin/anybinderd", "static"))
+    shutil.copy(program("anybinder-conformance"), directory)
+    suite([sys.executable, SCRIPT, "fuse"], timeout=800, env={"ANYBINDER_BIN": directory})
 
 
 @pytest.mark.long
