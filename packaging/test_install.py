@@ -114,7 +114,8 @@ def test_pages_name_only_what_was_installed(there):
             assert os.path.exists(os.path.join(os.path.dirname(page), target)), (page, target)
 
 
-def test_service_beside_another_daemon(there, root, own_mounts):    # pylint: disable=unused-argument
+@pytest.mark.usefixtures("root")
+def test_service_beside_another_daemon(there, own_mounts):
     done = own_mounts(["packaging/test-service", f"{there.prefix}/libexec/anybinder/service",
                        f"{there.prefix}/bin/anybinderd"], cwd=TOP)
     assert not done.returncode, done.stdout + done.stderr

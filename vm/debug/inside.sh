@@ -22,7 +22,7 @@ TEST_TIMEOUT_S=300
 SEEDS=${VM_DEBUG_SEEDS:-50}
 KILLS=${VM_DEBUG_KILLS:-60}
 passed=0 failed=0
-# What the module lacks, as tests/drivers/conformance/run_backend.py passes it. A kernel that is built
+# What the module lacks, as conformance/run_backend.py passes it. A kernel that is built
 # here exports as little as Debian's 5.10.
 caps_file=$(dirname "$0")/../../tests/drivers/conformance/caps/module
 grep -q '__ksymtab_sched_setattr_nocheck$' /proc/kallsyms || caps_file+=-5.10

@@ -75,7 +75,8 @@ def conformance(name):
 def differential(seeds):
     """Plays the scripts; the transcripts are in TRANSCRIPTS."""
     say(f"{seeds} scripts and those of tests/drivers/differential/kept")
-    done = subprocess.run([TOP + "/tests/drivers/differential/run.py", "--pair", "c-rust", "--seeds",
+    script = TOP + "/tests/drivers/differential/run.py"
+    done = subprocess.run([script, "--pair", "c-rust", "--seeds",
                            seeds, "--show", "0", "--out", TRANSCRIPTS, "--in-loop"],
                           stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1) or not os.path.isdir(TRANSCRIPTS + "/c"):

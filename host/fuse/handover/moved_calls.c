@@ -138,7 +138,8 @@ bool restore_call(struct restore *restore, const struct record *record)
 
 	record_get_fields(&restore->records, record, &call_layout, (void *[]){ &at, &call });
 	thread = restore_find_thread(restore, at.open_id, call.tid);
-	if (!thread || call.request.out_size > HOST_ARG_SIZE || atomic_load(&thread->park.state) != PARK_IDLE)
+	if (!thread || call.request.out_size > HOST_ARG_SIZE ||
+	    atomic_load(&thread->park.state) != PARK_IDLE)
 		return false;
 	/* the call's use of the thread and of the open */
 	binder_thread_get(binder_thread_of_host(thread));

@@ -47,7 +47,8 @@ def lines_of(manager, client, device):
         finally:
             serving.kill()
     if done.returncode or serving.returncode:
-        yield f"not ok exit status {done.returncode} of the client, {serving.returncode} of the manager"
+        yield (f"not ok exit status {done.returncode} of the client, {serving.returncode} of the "
+               "manager")
 
 
 def main(where, *peers):

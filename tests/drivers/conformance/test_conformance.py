@@ -13,7 +13,8 @@ LONG = [pytest.mark.long, pytest.mark.timeout(7200)]
 # In fuse-replaced-calls a call ends with EINTR now and then if many threads want each processor
 # (docs/SECURITY.md).
 DAEMONS = [pytest.param("engine", marks=pytest.mark.check),
-           pytest.param("fuse", marks=pytest.mark.check), "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
+           pytest.param("fuse", marks=pytest.mark.check),
+           "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
            pytest.param("fuse-bound-plain", marks=LONG),
            pytest.param("fuse-replaced-calls", marks=LONG)]
 # Of a group, each commit has another one in CI.

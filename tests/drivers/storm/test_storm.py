@@ -16,7 +16,8 @@ def resources(daemon):
     return [len(os.listdir(f"/proc/{pid}/{what}")) for what in ("task", "fd")]
 
 
-@pytest.mark.alone    # where processors are scarce, a call that waits beside a hand-over ends with EINTR
+# Where processors are scarce, a call that waits beside a hand-over ends with EINTR.
+@pytest.mark.alone
 @pytest.mark.takes(60)
 @pytest.mark.parametrize("options", [
     pytest.param(["--kills", "150", "--seeds", "3"], id="plain"),
@@ -32,7 +33,8 @@ def test_daemon(program, suite, scratch, root, options):    # pylint: disable=un
         threads, files = resources(daemon)
         suite([*words, "--seed", "2", *options, *OPTIONS], timeout=600)
         until(lambda: all(now <= most for now, most in zip(
-            resources(daemon), (threads + 4, files + 16))), what=f"{threads} threads, {files} files")
+            resources(daemon), (threads + 4, files + 16))),
+              what=f"{threads} threads, {files} files")
 
 
 @pytest.mark.vm
