@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "names.h"
-#include "port.h"
+#include "worker.h"
 #include "test.h"
 
 #define NR_CALLERS 2
@@ -24,14 +24,14 @@ static _Atomic uint32_t requests_cleared, clearings_confirmed, callers_at_rest;
 
 /* ---- calls and deaths that a client has to handle ---- */
 
-static void serve(struct worker *worker, const struct binder_transaction_data *txn)
+static void serve(struct worker *worker, const struct returned *got)
 {
 	struct parcel parcel;
 	struct packed packed;
 
-	EXPECT_EQ(txn->code, CODE_BACK);
-	parcel_unpack(txn, &parcel);
-	worker_put_u64(worker, BC_FREE_BUFFER, txn->data.ptr.buffer);
+	EXPECT_EQ(got->txn.code, CODE_BACK);
+	parcel_unpack(got, &parcel);
+	worker_put_free(worker, got);
 	parcel_pack(&parcel, &packed);
 	worker_put_reply(worker, &packed);
 	EXPECT_EQ(worker_await_complete(worker), BR_TRANSACTION_COMPLETE);
@@ -56,7 +56,7 @@ static int why(struct worker *worker)
 {
 	struct binder_extended_error error = { 0 };
 
-	if (ioctl(worker->port->fd, BINDER_GET_EXTENDED_ERROR, &error))
+	if (ioctl(worker->opened->port.fd, BINDER_GET_EXTENDED_ERROR, &error))
 		FAIL("BINDER_GET_EXTENDED_ERROR: %s", test_errno_name(errno));
 	return error.param;
 }
@@ -96,12 +96,12 @@ static void check_answer(const struct parcel *question, const struct parcel *ans
 static bool call(struct worker *worker, uint32_t handle, uint32_t member)
 {
 	struct parcel question = {
-		{ member_index(worker->port->me), ++worker->seq, 0, 0 },
+		{ member_index(worker->opened->me), ++worker->seq, 0, 0 },
 		.handle = NO_HANDLE, .file = NO_FILE,
 	}, answer;
 	bool oneway = !worker_random(worker, 8);
 	uint32_t flags = TF_ACCEPT_FDS | (oneway ? TF_ONE_WAY : 0);
-	struct binder_transaction_data reply;
+	struct returned reply;
 	struct packed packed;
 	uint32_t end;
 
@@ -123,7 +123,7 @@ static bool call(struct worker *worker, uint32_t handle, uint32_t member)
 		return false;
 	parcel_unpack(&reply, &answer);
 	check_answer(&question, &answer);
-	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_put_free(worker, &reply);
 	worker_flush(worker);
 	return true;
 }
@@ -132,10 +132,10 @@ static bool call(struct worker *worker, uint32_t handle, uint32_t member)
 static uint32_t look_up(struct worker *worker, uint32_t *member)
 {
 	struct parcel question = {
-		{ member_index(worker->port->me), ++worker->seq, 0, 0 },
+		{ member_index(worker->opened->me), ++worker->seq, 0, 0 },
 		.handle = NO_HANDLE, .file = NO_FILE,
 	}, answer;
-	struct binder_transaction_data reply;
+	struct returned reply;
 	struct packed packed;
 
 	parcel_pack(&question, &packed);
@@ -146,7 +146,7 @@ static uint32_t look_up(struct worker *worker, uint32_t *member)
 	*member = answer.heading.about;
 	if (answer.handle != NO_HANDLE)
 		worker_put_u32(worker, BC_ACQUIRE, answer.handle);
-	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_put_free(worker, &reply);
 	worker_flush(worker);
 	return answer.handle;
 }
@@ -179,14 +179,14 @@ static void visit(struct worker *worker, bool watch)
 static void dismiss_thread(struct worker *worker)
 {
 	struct parcel parcel = { { 0, ++worker->seq, 0, 0 }, .handle = NO_HANDLE, .file = NO_FILE };
-	struct binder_transaction_data reply;
+	struct returned reply;
 	struct packed packed;
 
 	parcel_pack(&parcel, &packed);
 	for (int i = 0; i < MANAGER_THREADS; i++) {
 		worker_put_call(worker, 0, CODE_QUIT, 0, &packed);
 		EXPECT_EQ(worker_await_reply(worker, &reply), BR_REPLY);
-		worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+		worker_put_free(worker, &reply);
 	}
 	worker_flush(worker);
 }
@@ -210,34 +210,34 @@ static void *caller_main(void *arg)
  */
 static void watch(struct worker *worker)
 {
-	struct pollfd wait = { .fd = worker->port->fd, .events = POLLIN };
+	struct pollfd wait = { .fd = worker->opened->port.fd, .events = POLLIN };
 
 	worker_put(worker, BC_ENTER_LOOPER, NULL);
 	worker_flush(worker);
 	while (!storm->may_exit) {
 		if (poll(&wait, 1, POLL_MS) == 1)
 			worker_serve_once(worker);
-		worker->port->me->idle = callers_at_rest == NR_CALLERS &&
+		worker->opened->me->idle = callers_at_rest == NR_CALLERS &&
 					 clearings_confirmed == requests_cleared;
 	}
 }
 
 int client_main(struct member *me)
 {
-	struct port port = { .me = me, .serve = serve, .died = died, .cleared = cleared };
+	struct opened opened = { .me = me, .serve = serve, .died = died, .cleared = cleared };
 	pthread_t threads[NR_CALLERS];
 	struct worker worker;
 
-	port_open(&port);
-	worker_init(&worker, &port, 0);
+	opened_begin(&opened);
+	worker_init(&worker, &opened, 0);
 	for (int i = 0; i < NR_CALLERS; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, caller_main, &port), 0);
+		EXPECT_EQ(pthread_create(&threads[i], NULL, caller_main, &opened), 0);
 	me->ready = true;
 	watch(&worker);
 	for (int i = 0; i < NR_CALLERS; i++)
 		pthread_join(threads[i], NULL);
 	if (member_index(me) == 1)
 		dismiss_thread(&worker);
-	port_close(&port);
+	port_close(&opened.port);
 	return 0;
 }

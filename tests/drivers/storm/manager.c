@@ -4,9 +4,8 @@
  * call to it may not fail. It is notified of each death, and removes the service only then.
  */
 #include <pthread.h>
-#include <sys/ioctl.h>
 
-#include "port.h"
+#include "worker.h"
 #include "test.h"
 
 #define MAX_SERVICES 64
@@ -75,17 +74,17 @@ static void send_service(struct worker *worker, struct parcel *answer, struct pa
 	pthread_mutex_unlock(&lock);
 }
 
-static void serve(struct worker *worker, const struct binder_transaction_data *txn)
+static void serve(struct worker *worker, const struct returned *got)
 {
 	struct packed packed;
 	struct parcel parcel, answer;
 
-	parcel_unpack(txn, &parcel);
+	parcel_unpack(got, &parcel);
 	answer = (struct parcel){ parcel.heading, .handle = NO_HANDLE, .file = NO_FILE };
-	if (txn->code == CODE_REGISTER)
+	if (got->txn.code == CODE_REGISTER)
 		add_service(worker, &parcel);
-	worker_put_u64(worker, BC_FREE_BUFFER, txn->data.ptr.buffer);
-	if (txn->code == CODE_LOOKUP) {
+	worker_put_free(worker, got);
+	if (got->txn.code == CODE_LOOKUP) {
 		send_service(worker, &answer, &packed);
 	} else {
 		parcel_pack(&answer, &packed);
@@ -93,7 +92,7 @@ static void serve(struct worker *worker, const struct binder_transaction_data *t
 	}
 	/* Even if the caller has died: the answer itself succeeds. */
 	EXPECT_EQ(worker_await_complete(worker), BR_TRANSACTION_COMPLETE);
-	worker->quit = txn->code == CODE_QUIT;
+	worker->quit = got->txn.code == CODE_QUIT;
 }
 
 static void *thread_main(void *arg)
@@ -111,19 +110,20 @@ static void *thread_main(void *arg)
 
 int manager_main(struct member *me)
 {
-	struct port port = { .me = me, .serve = serve, .died = died, .cleared = cleared };
+	struct opened opened = { .me = me, .serve = serve, .died = died, .cleared = cleared };
 	pthread_t threads[MANAGER_THREADS];
-	struct flat_binder_object object = { .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
+	int err;
 
-	port_open(&port);
-	if (ioctl(port.fd, BINDER_SET_CONTEXT_MGR_EXT, &object))
-		FAIL("BINDER_SET_CONTEXT_MGR_EXT: %s", test_errno_name(errno));
+	opened_begin(&opened);
+	err = port_manage(&opened.port);
+	if (err)
+		FAIL("BINDER_SET_CONTEXT_MGR_EXT: %s", test_errno_name(-err));
 	for (int i = 0; i < MANAGER_THREADS; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, thread_main, &port), 0);
+		EXPECT_EQ(pthread_create(&threads[i], NULL, thread_main, &opened), 0);
 	me->ready = true;
 	for (int i = 0; i < MANAGER_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	EXPECT_EQ(nr_entries, 0);
-	port_close(&port);
+	port_close(&opened.port);
 	return 0;
 }

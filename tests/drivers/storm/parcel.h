@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tests/lib/uapi.h"
+#include "tests/lib/binder.h"
 
 #define MAX_BYTES 8192
 #define NO_HANDLE UINT32_MAX
@@ -31,7 +31,7 @@ struct parcel {
 
 /* A parcel as bytes for the driver. */
 struct packed {
-	uint8_t data[sizeof(struct heading) + MAX_BYTES + 128];
+	_Alignas(8) uint8_t data[sizeof(struct heading) + MAX_BYTES + 128];
 	binder_size_t offsets[3];
 	struct binder_transaction_data txn; /* with data and offsets filled in */
 };
@@ -41,6 +41,6 @@ void parcel_pack(const struct parcel *parcel, struct packed *packed);
  * Unpack what was received; the test fails unless it is what parcel_pack() made. The receiver
  * closes a file in it, which has been checked to be the storm's.
  */
-void parcel_unpack(const struct binder_transaction_data *txn, struct parcel *parcel);
+void parcel_unpack(const struct returned *got, struct parcel *parcel);
 
 #endif

@@ -5,7 +5,8 @@
 
 STORM_DIR := tests/drivers/storm
 STORM_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(STORM_DIR)/*.c)) \
-	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,names.o replace.o test.o)
+	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,names.o replace.o test.o) \
+	$(addprefix $(OBJ)/tests/lib/,binder.o binder_port.o)
 
 $(OBJ)/$(STORM_DIR)/%.o: CPPFLAGS += -I$(STORM_DIR) -Itests -Itests/drivers/conformance/lib
 $(BIN)/anybinder-storm: LDFLAGS += -static

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "port.h"
+#include "worker.h"
 #include "test.h"
 
 #define NR_THREADS 2
@@ -17,10 +17,10 @@
 static void call_back(struct worker *worker, const struct parcel *parcel)
 {
 	struct parcel question = {
-		{ member_index(worker->port->me), ++worker->seq, worker_random(worker, 256), 0 },
+		{ member_index(worker->opened->me), ++worker->seq, worker_random(worker, 256), 0 },
 		.handle = NO_HANDLE, .file = NO_FILE,
 	};
-	struct binder_transaction_data reply;
+	struct returned reply;
 	struct parcel answer;
 	struct packed packed;
 	uint32_t end;
@@ -37,16 +37,16 @@ static void call_back(struct worker *worker, const struct parcel *parcel)
 	parcel_unpack(&reply, &answer);
 	EXPECT_EQ(answer.heading.from, question.heading.from);
 	EXPECT_EQ(answer.heading.seq, question.heading.seq);
-	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_put_free(worker, &reply);
 }
 
-static void serve(struct worker *worker, const struct binder_transaction_data *txn)
+static void serve(struct worker *worker, const struct returned *got)
 {
 	struct parcel parcel, answer;
 	struct packed packed;
 
-	parcel_unpack(txn, &parcel);
-	if (txn->code == CODE_ECHO) {
+	parcel_unpack(got, &parcel);
+	if (got->txn.code == CODE_ECHO) {
 		if (parcel.handle != NO_HANDLE)
 			call_back(worker, &parcel);
 		answer = parcel;
@@ -58,7 +58,7 @@ static void serve(struct worker *worker, const struct binder_transaction_data *t
 	}
 	if (parcel.file != NO_FILE)
 		close(parcel.file);
-	worker_put_u64(worker, BC_FREE_BUFFER, txn->data.ptr.buffer);
+	worker_put_free(worker, got);
 }
 
 static void died(struct worker *worker, uint64_t cookie)
@@ -80,30 +80,30 @@ static void *thread_main(void *arg)
 static void introduce(struct worker *worker)
 {
 	struct parcel parcel = {
-		{ member_index(worker->port->me), 0, 0, 0 },
+		{ member_index(worker->opened->me), 0, 0, 0 },
 		.object = FIRST_OBJECT, .handle = NO_HANDLE, .file = NO_FILE,
 	};
-	struct binder_transaction_data reply;
+	struct returned reply;
 	struct packed packed;
 
 	parcel_pack(&parcel, &packed);
 	worker_put_call(worker, 0, CODE_REGISTER, 0, &packed);
 	EXPECT_EQ(worker_await_reply(worker, &reply), BR_REPLY);
-	worker_put_u64(worker, BC_FREE_BUFFER, reply.data.ptr.buffer);
+	worker_put_free(worker, &reply);
 	worker_flush(worker);
 }
 
 int service_main(struct member *me)
 {
-	struct port port = { .me = me, .serve = serve, .died = died, .cleared = died };
+	struct opened opened = { .me = me, .serve = serve, .died = died, .cleared = died };
 	pthread_t threads[NR_THREADS];
 	struct worker worker;
 
-	port_open(&port);
-	worker_init(&worker, &port, 0);
+	opened_begin(&opened);
+	worker_init(&worker, &opened, 0);
 	introduce(&worker);
 	for (int i = 0; i < NR_THREADS; i++)
-		EXPECT_EQ(pthread_create(&threads[i], NULL, thread_main, &port), 0);
+		EXPECT_EQ(pthread_create(&threads[i], NULL, thread_main, &opened), 0);
 	me->ready = true;
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
