@@ -6,40 +6,31 @@
 #define EFAULT 14
 #define POLLIN 1
 
-union got {
-	struct binder_transaction_data tr;
-	struct binder_ptr_cookie ref;
-	binder_uintptr_t cookie;
-};
-
 static int ask_with(struct peer *peer, struct binder_transaction_data tr, const void *data,
-		    size_t size, const void *object, size_t object_size, union got *got)
+		    size_t size, const union object *object, struct returned *got)
 {
-	peer_send(peer, BC_TRANSACTION, &tr, data, size, object, object_size);
-	return peer_expect(peer, BR_REPLY, got);
+	peer_pack(&tr, data, size, object);
+	return !looper_call(&peer->looper, &tr, got) && got->cmd == BR_REPLY;
 }
 
-static int ask(struct peer *peer, uint32_t code, const void *object, size_t object_size,
-	       union got *got)
+static int ask(struct peer *peer, uint32_t code, const union object *object, struct returned *got)
 {
 	struct binder_transaction_data tr = { .code = code, .flags = TF_ACCEPT_FDS };
 
-	return ask_with(peer, tr, "abcd", 4, object, object_size, got);
+	return ask_with(peer, tr, "abcd", 4, object, got);
 }
 
-static const void *payload(const union got *got)
+static void free_received(struct peer *peer, const struct returned *got)
 {
-	return (const void *)(uintptr_t)got->tr.data.ptr.buffer;
+	looper_free(&peer->looper, &got->txn);
 }
 
-static int has(const union got *got, const char *bytes, size_t size)
+static int has(const struct returned *got, const char *bytes, size_t size)
 {
-	const char *there = payload(got);
-
-	if (got->tr.data_size != size)
+	if (got->txn.data_size != size)
 		return 0;
 	for (size_t i = 0; i < size; i++) {
-		if (there[i] != bytes[i])
+		if (got->data[i] != (uint8_t)bytes[i])
 			return 0;
 	}
 	return 1;
@@ -47,113 +38,102 @@ static int has(const union got *got, const char *bytes, size_t size)
 
 static int echo(struct peer *peer)
 {
-	union got got;
+	struct returned got;
 
-	if (!ask(peer, ASK_ECHO, NULL, 0, &got) || !has(&got, "bcde", 4))
+	if (!ask(peer, ASK_ECHO, NULL, &got) || !has(&got, "bcde", 4))
 		return 0;
-	peer_free(peer, &got.tr);
-	return (const uint8_t *)payload(&got) >= peer->map;
+	free_received(peer, &got);
+	return got.data >= peer->port.map;
 }
 
 static int send_pipe(struct peer *peer)
 {
-	struct binder_fd_object fd = { .hdr.type = BINDER_TYPE_FD };
-	union got got;
+	union object fd;
+	struct returned got;
 	int ends[2];
 
 	if (sys(NR_pipe, (long)ends, 0, 0) || sys(NR_write, ends[1], (long)"wxyz", 4) != 4)
 		return 0;
-	fd.fd = (uint32_t)ends[0];
-	if (!ask(peer, ASK_READ, &fd, sizeof(fd), &got) || !has(&got, "wxyz", 4))
+	fd = (union object)OBJ_FD(ends[0]);
+	if (!ask(peer, ASK_READ, &fd, &got) || !has(&got, "wxyz", 4))
 		return 0;
-	peer_free(peer, &got.tr);
+	free_received(peer, &got);
 	return !sys(NR_close, ends[0], 0, 0) && !sys(NR_close, ends[1], 0, 0);
 }
 
 static int get_pipe(struct peer *peer)
 {
-	const struct binder_fd_object *fd;
+	const union object *fd;
 	uint32_t word = 0;
-	union got got;
+	struct returned got;
 
-	if (!ask(peer, ASK_PIPE, NULL, 0, &got))
+	if (!ask(peer, ASK_PIPE, NULL, &got))
 		return 0;
-	fd = payload(&got);
-	if (sys(NR_read, (long)fd->fd, (long)&word, 4) != 4 || word != MAGIC)
+	fd = returned_object(&got, 0);
+	if (!fd || sys(NR_read, (long)fd->fd.fd, (long)&word, 4) != 4 || word != MAGIC)
 		return 0;
-	peer_free(peer, &got.tr);
-	return !sys(NR_close, fd->fd, 0, 0);
+	free_received(peer, &got);
+	return !sys(NR_close, (long)fd->fd.fd, 0, 0);
 }
 
 /* A handle arrives; sent back it is the manager's own object, which answers a call. */
 static int get_object(struct peer *peer)
 {
-	const struct flat_binder_object *flat;
+	const union object *object;
 	struct binder_transaction_data tr = { .code = ASK_ECHO };
-	union got got, echoed;
+	struct returned got, echoed;
 	int ok;
 
-	if (!ask(peer, ASK_OBJECT, NULL, 0, &got))
+	if (!ask(peer, ASK_OBJECT, NULL, &got))
 		return 0;
-	flat = payload(&got);
-	if (flat->hdr.type != BINDER_TYPE_HANDLE || !flat->handle || flat->cookie)
+	object = returned_object(&got, 0);
+	if (!object || object->hdr.type != BINDER_TYPE_HANDLE || !object->flat.handle ||
+	    object->flat.cookie)
 		return 0;
-	tr.target.handle = flat->handle;
-	ok = ask_with(peer, tr, "1234", 4, NULL, 0, &echoed) && has(&echoed, "2345", 4);
-	peer_free(peer, &echoed.tr);
-	peer_free(peer, &got.tr);
+	tr.target.handle = object->flat.handle;
+	ok = ask_with(peer, tr, "1234", 4, NULL, &echoed) && has(&echoed, "2345", 4);
+	free_received(peer, &echoed);
+	free_received(peer, &got);
 	return ok;
 }
 
 /* The manager calls the object that is sent along before it answers. */
 static int get_called_back(struct peer *peer)
 {
-	struct flat_binder_object flat = {
-		.hdr.type = BINDER_TYPE_BINDER,
-		.binder = PTR_OF(2),
-		.cookie = COOKIE_OF(2),
-	};
+	const union object mine = OBJ_BINDER(PTR_OF(2), COOKIE_OF(2));
 	struct binder_transaction_data tr = { .code = ASK_CALLBACK }, reply = { 0 };
-	union got got;
+	struct returned got;
 
-	peer_send(peer, BC_TRANSACTION, &tr, "call", 4, &flat, sizeof(flat));
-	if (!peer_expect(peer, BR_TRANSACTION, &got) || got.tr.code != 77 ||
-	    got.tr.target.ptr != PTR_OF(2) || got.tr.cookie != COOKIE_OF(2) ||
+	peer_pack(&tr, "call", 4, &mine);
+	commands_put_call(&peer->looper.out, &tr);
+	if (looper_await(&peer->looper, BR_TRANSACTION, &got) || got.txn.code != 77 ||
+	    got.txn.target.ptr != PTR_OF(2) || got.txn.cookie != COOKIE_OF(2) ||
 	    !has(&got, "call", 4))
 		return 0;
-	peer_free(peer, &got.tr);
-	peer_send(peer, BC_REPLY, &reply, "back", 4, NULL, 0);
-	if (!peer_expect(peer, BR_REPLY, &got) || !has(&got, "back", 4))
+	free_received(peer, &got);
+	peer_pack(&reply, "back", 4, NULL);
+	commands_put_reply(&peer->looper.out, &reply);
+	if (looper_await(&peer->looper, BR_REPLY, &got) || !has(&got, "back", 4))
 		return 0;
-	peer_free(peer, &got.tr);
+	free_received(peer, &got);
 	return 1;
 }
 
 static int gather(struct peer *peer)
 {
 	static const uint8_t bytes[] = { 1, 2, 3, 40, 50 };
-	const struct binder_buffer_object object = {
-		.hdr.type = BINDER_TYPE_PTR,
-		.buffer = (uintptr_t)bytes,
-		.length = sizeof(bytes),
-	};
-	static const binder_size_t offset;
+	const union object object = OBJ_PTR(bytes, sizeof(bytes));
 	struct binder_transaction_data_sg sg = {
-		.transaction_data = {
-			.code = ASK_GATHERED,
-			.data_size = sizeof(object),
-			.offsets_size = sizeof(offset),
-			.data.ptr.buffer = (uintptr_t)&object,
-			.data.ptr.offsets = (uintptr_t)&offset,
-		},
+		.transaction_data.code = ASK_GATHERED,
 		.buffers_size = 8,
 	};
-	union got got;
+	struct returned got;
 
-	peer_put(peer, BC_TRANSACTION_SG, &sg, sizeof(sg));
-	if (!peer_expect(peer, BR_REPLY, &got) || !has(&got, "\x60", 1))
+	peer_pack(&sg.transaction_data, "", 0, &object);
+	commands_put_call_sg(&peer->looper.out, &sg);
+	if (looper_await(&peer->looper, BR_REPLY, &got) || !has(&got, "\x60", 1))
 		return 0;
-	peer_free(peer, &got.tr);
+	free_received(peer, &got);
 	return 1;
 }
 
@@ -166,27 +146,29 @@ static int ioctls(struct peer *peer)
 
 	frozen.pid = (uint32_t)sys(NR_getpid, 0, 0, 0);
 	freeze.pid = frozen.pid;
-	return !peer_flush(peer) && !sys(NR_ioctl, peer->fd, BINDER_SET_MAX_THREADS, (long)&max) &&
-	       !sys(NR_ioctl, peer->fd, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, (long)&on) &&
-	       !sys(NR_ioctl, peer->fd, BINDER_GET_NODE_DEBUG_INFO, (long)&node) &&
-	       !sys(NR_ioctl, peer->fd, BINDER_GET_FROZEN_INFO, (long)&frozen) &&
-	       !sys(NR_ioctl, peer->fd, BINDER_FREEZE, (long)&freeze) && !frozen.sync_recv &&
-	       sys(NR_ioctl, peer->fd, _IO('b', 99), 0) == -EINVAL &&
-	       sys(NR_ioctl, peer->fd, BINDER_WRITE_READ, 8) == -EFAULT;
+	return !looper_flush(&peer->looper) &&
+	       !port_ioctl(&peer->port, BINDER_SET_MAX_THREADS, &max) &&
+	       !port_ioctl(&peer->port, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on) &&
+	       !port_ioctl(&peer->port, BINDER_GET_NODE_DEBUG_INFO, &node) &&
+	       !port_ioctl(&peer->port, BINDER_GET_FROZEN_INFO, &frozen) &&
+	       !port_ioctl(&peer->port, BINDER_FREEZE, &freeze) && !frozen.sync_recv &&
+	       port_ioctl(&peer->port, _IO('b', 99), NULL) == -EINVAL &&
+	       port_ioctl(&peer->port, BINDER_WRITE_READ, (void *)8) == -EFAULT;
 }
 
 static int polls(struct peer *peer)
 {
-	struct sys_poll_fd poll = { .fd = peer->fd, .events = POLLIN };
+	struct sys_poll_fd poll = { .fd = peer->port.fd, .events = POLLIN };
 	struct binder_transaction_data tr = { .code = ASK_ECHO };
-	union got got;
+	struct returned got;
 
-	peer_send(peer, BC_TRANSACTION, &tr, "4567", 4, NULL, 0);
-	if (peer_flush(peer) || sys_poll(&poll, 3000) != 1 || poll.revents != POLLIN)
+	peer_pack(&tr, "4567", 4, NULL);
+	commands_put_call(&peer->looper.out, &tr);
+	if (looper_flush(&peer->looper) || sys_poll(&poll, 3000) != 1 || poll.revents != POLLIN)
 		return 0;
-	if (!peer_expect(peer, BR_REPLY, &got) || !has(&got, "5678", 4))
+	if (looper_await(&peer->looper, BR_REPLY, &got) || !has(&got, "5678", 4))
 		return 0;
-	peer_free(peer, &got.tr);
+	free_received(peer, &got);
 	return 1;
 }
 
@@ -194,17 +176,16 @@ static int polls(struct peer *peer)
 static int see_it_die(struct peer *peer)
 {
 	struct binder_transaction_data tr = { .code = ASK_END, .flags = TF_ONE_WAY };
-	struct binder_handle_cookie request = { .handle = 0, .cookie = COOKIE_OF(3) };
-	uint32_t handle = 0;
-	union got got;
+	struct commands *out = &peer->looper.out;
+	struct returned got;
 
-	peer_put(peer, BC_ACQUIRE, &handle, sizeof(handle));
-	peer_put(peer, BC_REQUEST_DEATH_NOTIFICATION, &request, sizeof(request));
-	peer_send(peer, BC_TRANSACTION, &tr, "", 0, NULL, 0);
-	if (!peer_expect(peer, BR_DEAD_BINDER, &got) || got.cookie != COOKIE_OF(3))
+	commands_put_u32(out, BC_ACQUIRE, 0);
+	commands_put_notice(out, BC_REQUEST_DEATH_NOTIFICATION, 0, COOKIE_OF(3));
+	commands_put_call(out, &tr);
+	if (looper_await(&peer->looper, BR_DEAD_BINDER, &got) || got.cookie != COOKIE_OF(3))
 		return 0;
-	peer_put(peer, BC_DEAD_BINDER_DONE, &got.cookie, sizeof(got.cookie));
-	return !peer_flush(peer);
+	commands_acknowledge(out, &got);
+	return !looper_flush(&peer->looper);
 }
 
 static const struct {

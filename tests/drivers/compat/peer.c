@@ -75,112 +75,49 @@ void peer_say(const char *what, const char *name)
 	sys(NR_write, 1, (long)"\n", 1);
 }
 
+static int own_ioctl(struct port *port, unsigned long cmd, unsigned long arg)
+{
+	return (int)sys(NR_ioctl, port->fd, (long)cmd, (long)arg);
+}
+
+static const struct port_system own_system = { .ioctl = own_ioctl };
+
 const char *peer_open(struct peer *peer, const char *device)
 {
 	struct binder_version version = { 0 };
 	long at;
 
-	peer->fd = (int)sys_open(device, O_RDWR);
-	if (peer->fd < 0)
+	peer->port.system = &own_system;
+	peer->port.fd = (int)sys_open(device, O_RDWR);
+	if (peer->port.fd < 0)
 		return "open";
-	if (sys(NR_ioctl, peer->fd, BINDER_VERSION, (long)&version) ||
+	if (port_ioctl(&peer->port, BINDER_VERSION, &version) ||
 	    version.protocol_version != BINDER_CURRENT_PROTOCOL_VERSION)
 		return "version";
-	at = sys_map(MAP_SIZE, PROT_READ, MAP_PRIVATE, peer->fd);
+	at = sys_map(MAP_SIZE, PROT_READ, MAP_PRIVATE, peer->port.fd);
 	if (at < 0 && at > -4096)
 		return "mmap";
-	peer->map = (const uint8_t *)at;
+	peer->port.map = (uint8_t *)at;
+	looper_init(&peer->looper, &peer->port);
 	return NULL;
 }
 
-void peer_put(struct peer *peer, uint32_t cmd, const void *arg, size_t size)
+void peer_pack(struct binder_transaction_data *txn, const void *data, size_t size,
+	       const union object *object)
 {
-	memcpy(peer->out + peer->out_size, &cmd, sizeof(cmd));
-	memcpy(peer->out + peer->out_size + sizeof(cmd), arg, size);
-	peer->out_size += sizeof(cmd) + size;
-}
-
-void peer_send(struct peer *peer, uint32_t cmd, struct binder_transaction_data *tr,
-	       const void *data, size_t size, const void *object, size_t object_size)
-{
-	static _Alignas(8) uint8_t payload[256];
+	static _Alignas(8) uint8_t bytes[256];
 	static binder_size_t offset;
-
-	/* static: they are read when the commands are written */
-	memcpy(payload, data, size);
-	tr->data_size = size;
-	if (object) {
-		offset = (size + 7) & ~7ul;
-		memcpy(payload + offset, object, object_size);
-		tr->data_size = offset + object_size;
-		tr->offsets_size = sizeof(offset);
-	}
-	tr->data.ptr.buffer = (uintptr_t)payload;
-	tr->data.ptr.offsets = (uintptr_t)&offset;
-	peer_put(peer, cmd, tr, sizeof(*tr));
-}
-
-static long write_read(struct peer *peer, size_t read_size)
-{
-	struct binder_write_read bwr = {
-		.write_buffer = (uintptr_t)peer->out,
-		.write_size = peer->out_size,
-		.read_buffer = (uintptr_t)peer->in,
-		.read_size = read_size,
+	struct payload payload = {
+		.data = bytes, .room = sizeof(bytes), .offsets = &offset, .max = 1,
 	};
-	long ret = sys(NR_ioctl, peer->fd, BINDER_WRITE_READ, (long)&bwr);
 
-	if (!ret && bwr.write_consumed != peer->out_size)
-		ret = -1;
-	peer->out_size = 0;
-	if (!ret && read_size) {
-		peer->in_pos = 0;
-		peer->in_end = bwr.read_consumed;
-	}
-	return ret;
-}
-
-long peer_flush(struct peer *peer)
-{
-	return peer->out_size ? write_read(peer, 0) : 0;
-}
-
-uint32_t peer_next(struct peer *peer, void *arg)
-{
-	uint32_t cmd = BR_NOOP;
-
-	while (cmd == BR_NOOP) {
-		if (peer->in_pos == peer->in_end && write_read(peer, sizeof(peer->in)))
-			return 0;
-		memcpy(&cmd, peer->in + peer->in_pos, sizeof(cmd));
-		peer->in_pos += sizeof(cmd);
-		memcpy(arg, peer->in + peer->in_pos, _IOC_SIZE(cmd));
-		peer->in_pos += _IOC_SIZE(cmd);
-	}
-	return cmd;
-}
-
-int peer_expect(struct peer *peer, uint32_t want, void *arg)
-{
-	struct binder_ptr_cookie *ref = arg;
-	uint32_t cmd;
-
-	while ((cmd = peer_next(peer, arg)) != want) {
-		if (cmd == BR_INCREFS)
-			peer_put(peer, BC_INCREFS_DONE, ref, sizeof(*ref));
-		else if (cmd == BR_ACQUIRE)
-			peer_put(peer, BC_ACQUIRE_DONE, ref, sizeof(*ref));
-		else if (cmd != BR_RELEASE && cmd != BR_DECREFS && cmd != BR_TRANSACTION_COMPLETE)
-			return 0;
-	}
-	return 1;
-}
-
-void peer_free(struct peer *peer, const struct binder_transaction_data *tr)
-{
-	binder_uintptr_t at = tr->data.ptr.buffer;
-
-	peer_put(peer, BC_FREE_BUFFER, &at, sizeof(at));
+	payload_add_bytes(&payload, data, size);
+	if (object)
+		payload_add(&payload, object);
+	txn->data_size = payload.size;
+	txn->offsets_size = payload.nr * sizeof(offset);
+	txn->data.ptr.buffer = (uintptr_t)bytes;
+	txn->data.ptr.offsets = (uintptr_t)&offset;
 }
 
 __asm__(".globl _start\n_start:\n" START);
