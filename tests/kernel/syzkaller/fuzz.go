@@ -4,7 +4,7 @@
 // on, guided by the coverage that it reports by KCOV. Built in a copy of syzkaller by ./build.
 //
 // Each program is in LOG before it runs, so the last ones there are those a kernel message is due
-// to; with -replay, the programs of such a file run, and nothing else.
+// to. syzkaller's own syz-execprog runs the programs of such a file again.
 package main
 
 import (
@@ -45,7 +45,6 @@ var (
 	played   = flag.String("corpus", "", "file for programs that play.c can play")
 	room     = flag.Int("room", 200000, "bytes of -corpus")
 	logFile  = flag.String("log", "", "file for the programs, each before it runs")
-	replay   = flag.Bool("replay", false, "run the programs of -seeds, over and over")
 )
 
 // A kernel that crashes would leave nothing.
@@ -62,7 +61,6 @@ type run struct {
 	log    *os.File
 	mu     sync.Mutex
 	progs  []*prog.Prog
-	next   int
 
 	programs, calls, failed atomic.Int64
 }
@@ -77,14 +75,9 @@ func openDevice(target *prog.Target) []*prog.Call {
 	return p.Calls
 }
 
-// Programs of a directory. One that does not fit the descriptions is an error; but what syzkaller
-// has written leaves out the last members of a structure if they are as usual.
+// Programs of a directory. One that does not fit the descriptions is an error.
 func (r *run) load(dir string) []*prog.Prog {
 	var progs []*prog.Prog
-	mode := prog.Strict
-	if *replay {
-		mode = prog.NonStrict
-	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -92,7 +85,7 @@ func (r *run) load(dir string) []*prog.Prog {
 			tool.Fail(err)
 		}
 		for _, part := range bytes.Split(text, []byte("\n\n")) {
-			p, err := r.target.Deserialize(part, mode)
+			p, err := r.target.Deserialize(part, prog.Strict)
 			if err != nil {
 				tool.Failf("%v: %v", file, err)
 			}
@@ -121,9 +114,7 @@ func (r *run) machineChecked(found flatrpc.Feature, calls map[*prog.Syscall]bool
 			Flags: fuzzer.ProgMinimized,
 		})
 	}
-	if !*replay {
-		r.fuzzer.AddCandidates(candidates)
-	}
+	r.fuzzer.AddCandidates(candidates)
 	r.begun = time.Now()
 	fmt.Printf("fuzz: %d calls enabled, %d programs to begin with, features %v\n",
 		len(calls), len(r.progs), found)
@@ -144,18 +135,8 @@ func (r *run) reportUntilOver() {
 	r.stop()
 }
 
-func (r *run) request() *queue.Request {
-	if !*replay {
-		return r.fuzzer.Next()
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.next++
-	return &queue.Request{Prog: r.progs[r.next%len(r.progs)]}
-}
-
 func (r *run) Next() *queue.Request {
-	req := r.request()
+	req := r.fuzzer.Next()
 	if req.Prog == nil {
 		return req
 	}
@@ -202,7 +183,7 @@ func (r *run) save() {
 			write(filepath.Join(*kept, fmt.Sprintf("%04d", i)), p.Serialize())
 		}
 	}
-	if *played != "" && !*replay {
+	if *played != "" {
 		programs := choose(r.corpus.Items(), *room)
 		fmt.Printf("fuzz: %d programs in %v\n", len(programs), *played)
 		write(*played, []byte(head+strings.Join(programs, "\n")))

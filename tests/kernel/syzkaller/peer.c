@@ -2,8 +2,8 @@
 /*
  * The peer of the programs that syzkaller makes: the context manager of the devices that are given.
  * It prints a line when it is. It never waits for good: whom it calls ends, at the latest when the
- * program's time is over. What
- * a call requests (codes of binder.txt):
+ * program's time is over. What a call requests (codes of
+ * binder.txt):
  *
  *   0  the same objects and files in the reply
  *   1  keep the objects: references, death and freeze notifications
@@ -15,7 +15,7 @@
  *   7  that object in the reply
  */
 #include <err.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -23,12 +23,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "tests/lib/uapi.h"
+#include "tests/lib/binder.h"
 
 #define MAP_BYTES (1024 * 1024)
 #define MAX_THREADS 15
@@ -44,72 +41,54 @@ enum {
 	CODE_TAKE,
 };
 
-union object {
-	struct binder_object_header hdr;
-	struct flat_binder_object flat;
-	struct binder_fd_object file;
-	struct binder_buffer_object bytes;
-};
-
 /* What a transaction brought, or shall bring. */
 struct cargo {
-	union object objects[MAX_OBJECTS];
+	_Alignas(8) uint8_t data[MAX_OBJECTS * sizeof(union object)];
 	binder_size_t offsets[MAX_OBJECTS];
-	size_t nr;
+	struct payload payload;
 };
 
-static int write_bytes(int fd, const void *bytes, size_t size)
-{
-	struct binder_write_read bwr = {
-		.write_size = size, .write_buffer = (uintptr_t)bytes,
-	};
-
-	return ioctl(fd, BINDER_WRITE_READ, &bwr);
-}
+/* A thread, and how deep in calls of calls it is. */
+struct server {
+	struct looper looper;
+	unsigned int depth;
+};
 
 /* Each command by itself: one that is refused would keep those behind it from being done. */
-static int put_command(int fd, uint32_t cmd, const void *arg)
+static int put_command(struct server *server, uint32_t cmd, const void *arg)
 {
-	uint8_t bytes[256];
-	size_t size = _IOC_SIZE(cmd);
-
-	memcpy(bytes, &cmd, sizeof(cmd));
-	memcpy(bytes + sizeof(cmd), arg, size);
-	return write_bytes(fd, bytes, sizeof(cmd) + size);
+	commands_put(&server->looper.out, cmd, arg);
+	return looper_flush(&server->looper);
 }
 
-static void add_object(struct cargo *cargo, const union object *object)
+static _Noreturn void give_up(const char *what, int error)
 {
-	if (cargo->nr == MAX_OBJECTS)
-		return;
-	cargo->offsets[cargo->nr] = cargo->nr * sizeof(*object);
-	cargo->objects[cargo->nr++] = *object;
+	errno = -error;
+	err(1, "%s", what);
 }
 
-/* The handles and files in it; they count on the driver, which has checked the offsets. */
-static void take_objects(const struct binder_transaction_data *txn, struct cargo *cargo)
+static void cargo_init(struct cargo *cargo)
 {
-	const binder_size_t *offsets = (void *)(uintptr_t)txn->data.ptr.offsets;
+	cargo->payload = (struct payload){
+		.data = cargo->data, .room = sizeof(cargo->data),
+		.offsets = cargo->offsets, .max = MAX_OBJECTS,
+	};
+}
 
-	for (size_t i = 0; i < txn->offsets_size / sizeof(*offsets); i++) {
-		union object object = { 0 };
-		const void *at = (uint8_t *)(uintptr_t)txn->data.ptr.buffer + offsets[i];
+/* The handles and files in it. */
+static void take_objects(const struct returned *call, struct cargo *cargo)
+{
+	const union object *object;
 
-		memcpy(&object.hdr, at, sizeof(object.hdr));
-		if (object.hdr.type == BINDER_TYPE_PTR || object.hdr.type == BINDER_TYPE_FDA)
-			continue;
-		memcpy(&object, at, sizeof(object.flat));
-		add_object(cargo, &object);
+	for (size_t i = 0; (object = returned_object(call, i)); i++) {
+		if (object->hdr.type != BINDER_TYPE_PTR && object->hdr.type != BINDER_TYPE_FDA)
+			payload_add(&cargo->payload, object);
 	}
 }
 
-static struct binder_transaction_data data_of(const struct cargo *cargo)
+static const union object *object_of(const struct cargo *cargo, size_t n)
 {
-	return (struct binder_transaction_data){
-		.data_size = cargo->nr * sizeof(cargo->objects[0]),
-		.offsets_size = cargo->nr * sizeof(cargo->offsets[0]),
-		.data.ptr = { (uintptr_t)cargo->objects, (uintptr_t)cargo->offsets },
-	};
+	return (const union object *)(cargo->data + cargo->offsets[n]);
 }
 
 static bool is_handle(const union object *object)
@@ -118,13 +97,13 @@ static bool is_handle(const union object *object)
 	       object->hdr.type == BINDER_TYPE_WEAK_HANDLE;
 }
 
-static void keep_object(int fd, uint32_t handle)
+static void keep_object(struct server *server, uint32_t handle)
 {
 	struct binder_handle_cookie request = { handle, handle };
 
-	put_command(fd, BC_ACQUIRE, &handle);
-	put_command(fd, BC_REQUEST_DEATH_NOTIFICATION, &request);
-	put_command(fd, BC_REQUEST_FREEZE_NOTIFICATION, &request);
+	put_command(server, BC_ACQUIRE, &handle);
+	put_command(server, BC_REQUEST_DEATH_NOTIFICATION, &request);
+	put_command(server, BC_REQUEST_FREEZE_NOTIFICATION, &request);
 }
 
 /* The handle that a process has left, of the device that is open as fd. */
@@ -135,43 +114,48 @@ static _Atomic uint32_t *left_by(int fd, pid_t pid)
 	return &left[fd][pid % NR_LEFT];
 }
 
-static void leave_object(int fd, pid_t pid, uint32_t handle)
+static void leave_object(struct server *server, pid_t pid, uint32_t handle)
 {
-	put_command(fd, BC_ACQUIRE, &handle);
-	handle = atomic_exchange(left_by(fd, pid), handle);
+	put_command(server, BC_ACQUIRE, &handle);
+	handle = atomic_exchange(left_by(server->looper.port->fd, pid), handle);
 	if (handle)
-		put_command(fd, BC_RELEASE, &handle);
+		put_command(server, BC_RELEASE, &handle);
 }
 
-static void take_left(int fd, pid_t pid, struct cargo *cargo)
+static void take_left(struct server *server, pid_t pid, struct cargo *cargo)
 {
-	union object object = { .flat = {
-		.hdr.type = BINDER_TYPE_HANDLE, .handle = atomic_load(left_by(fd, pid)),
-	} };
+	const union object left =
+		OBJ_HANDLE(atomic_load(left_by(server->looper.port->fd, pid)));
 
-	cargo->nr = 0;
-	add_object(cargo, &object);
+	cargo_init(cargo);
+	payload_add(&cargo->payload, &left);
 }
 
-static void drop_object(int fd, binder_uintptr_t cookie)
+static void drop_object(struct server *server, binder_uintptr_t cookie)
 {
 	uint32_t handle = (uint32_t)cookie;
 
-	put_command(fd, BC_DEAD_BINDER_DONE, &cookie);
-	put_command(fd, BC_RELEASE, &handle);
+	put_command(server, BC_DEAD_BINDER_DONE, &cookie);
+	put_command(server, BC_RELEASE, &handle);
 }
 
-static bool serve_reads(int fd, unsigned int depth, bool for_reply);
+static void serve_reads(struct server *server, bool for_reply);
 
-static void call_object(int fd, uint32_t handle, unsigned int depth)
+static void call_object(struct server *server, uint32_t handle)
 {
 	struct binder_transaction_data txn = { .target.handle = handle, .code = CODE_CALL };
 
-	if (depth < MAX_NESTED && !put_command(fd, BC_TRANSACTION, &txn))
-		serve_reads(fd, depth + 1, true);
+	if (server->depth == MAX_NESTED)
+		return;
+	commands_put_call(&server->looper.out, &txn);
+	if (looper_flush(&server->looper))
+		return;
+	server->depth++;
+	serve_reads(server, true);
+	server->depth--;
 }
 
-static void send_oneway(int fd, uint32_t handle)
+static void send_oneway(struct server *server, uint32_t handle)
 {
 	static const uint8_t bytes[64];
 	struct binder_transaction_data txn = {
@@ -180,7 +164,8 @@ static void send_oneway(int fd, uint32_t handle)
 	};
 
 	for (int i = 0; i < NR_ONEWAY; i++) {
-		put_command(fd, BC_TRANSACTION, &txn);
+		commands_put_call(&server->looper.out, &txn);
+		looper_flush(&server->looper);
 		txn.flags |= TF_UPDATE_TXN;
 	}
 }
@@ -188,161 +173,142 @@ static void send_oneway(int fd, uint32_t handle)
 static void own_objects(struct cargo *cargo)
 {
 	static uint8_t bytes[32];
-	union object object = { .flat = {
-		.hdr.type = BINDER_TYPE_BINDER, .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS,
-	} };
+	const union object buffer = OBJ_PTR(bytes, sizeof(bytes));
 
-	cargo->nr = 0;
+	cargo_init(cargo);
 	for (binder_uintptr_t i = 1; i <= NR_OWN; i++) {
-		object.flat.binder = i;
-		add_object(cargo, &object);
+		const union object object =
+			OBJ_BINDER(i, 0, .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS);
+
+		payload_add(&cargo->payload, &object);
 	}
-	object.bytes = (struct binder_buffer_object){
-		.hdr.type = BINDER_TYPE_PTR, .buffer = (uintptr_t)bytes, .length = sizeof(bytes),
-	};
-	add_object(cargo, &object);
+	payload_add(&cargo->payload, &buffer);
 }
 
-static void reply_with(int fd, uint32_t code, struct cargo *cargo)
+static void reply_with(struct server *server, uint32_t code, struct cargo *cargo)
 {
 	struct binder_transaction_data_sg sg = { .buffers_size = 64 };
 
 	if (code == CODE_OBJECTS)
 		own_objects(cargo);
-	sg.transaction_data = data_of(cargo);
+	sg.transaction_data = payload_txn(&cargo->payload);
 	if (code == CODE_FAIL)
 		sg.transaction_data.data_size = -1;
 	if (code == CODE_OBJECTS)
-		put_command(fd, BC_REPLY_SG, &sg);
+		commands_put_reply_sg(&server->looper.out, &sg);
 	else
-		put_command(fd, BC_REPLY, &sg.transaction_data);
+		commands_put_reply(&server->looper.out, &sg.transaction_data);
+	looper_flush(&server->looper);
 }
 
-static void serve_call(int fd, const struct binder_transaction_data *txn, unsigned int depth)
+static void use_object(struct server *server, const struct binder_transaction_data *txn,
+		       uint32_t handle)
 {
-	struct cargo cargo = { .nr = 0 };
+	if (txn->code == CODE_KEEP)
+		keep_object(server, handle);
+	if (txn->code == CODE_LEAVE)
+		leave_object(server, txn->sender_pid, handle);
+	if (txn->code == CODE_CALL)
+		call_object(server, handle);
+	if (txn->code == CODE_ONEWAY)
+		send_oneway(server, handle);
+}
 
-	take_objects(txn, &cargo);
-	for (size_t i = 0; i < cargo.nr; i++) {
-		uint32_t handle = cargo.objects[i].flat.handle;
+static void serve_call(struct server *server, const struct returned *call)
+{
+	const struct binder_transaction_data *txn = &call->txn;
+	struct cargo cargo;
 
-		if (!is_handle(&cargo.objects[i]))
-			continue;
-		if (txn->code == CODE_KEEP)
-			keep_object(fd, handle);
-		if (txn->code == CODE_LEAVE)
-			leave_object(fd, txn->sender_pid, handle);
-		if (txn->code == CODE_CALL)
-			call_object(fd, handle, depth);
-		if (txn->code == CODE_ONEWAY)
-			send_oneway(fd, handle);
+	cargo_init(&cargo);
+	take_objects(call, &cargo);
+	for (size_t i = 0; i < cargo.payload.nr; i++) {
+		if (is_handle(object_of(&cargo, i)))
+			use_object(server, txn, object_of(&cargo, i)->flat.handle);
 	}
 	if (txn->code == CODE_TAKE)
-		take_left(fd, txn->sender_pid, &cargo);
+		take_left(server, txn->sender_pid, &cargo);
 	if (!(txn->flags & TF_ONE_WAY))
-		reply_with(fd, txn->code, &cargo);
-	for (size_t i = 0; i < cargo.nr; i++)
-		if (cargo.objects[i].hdr.type == BINDER_TYPE_FD)
-			close((int)cargo.objects[i].file.fd);
-	put_command(fd, BC_FREE_BUFFER, &txn->data.ptr.buffer);
+		reply_with(server, txn->code, &cargo);
+	for (size_t i = 0; i < cargo.payload.nr; i++)
+		if (object_of(&cargo, i)->hdr.type == BINDER_TYPE_FD)
+			close((int)object_of(&cargo, i)->fd.fd);
+	put_command(server, BC_FREE_BUFFER, &txn->data.ptr.buffer);
 }
 
-static void *thread_main(void *arg)
+static void *thread_main(void *port)
 {
-	int fd = *(int *)arg;
+	struct server server = { .depth = 0 };
 
-	write_bytes(fd, &(uint32_t){ BC_REGISTER_LOOPER }, sizeof(uint32_t));
-	serve_reads(fd, 0, false);
+	looper_init(&server.looper, port);
+	put_command(&server, BC_REGISTER_LOOPER, NULL);
+	serve_reads(&server, false);
 	return NULL;
 }
 
 /* Does one return. True if it ends a call of this thread. */
-static bool serve_return(int *fd, uint32_t cmd, const uint8_t *arg, unsigned int depth)
+static bool serve_return(struct server *server, const struct returned *got)
 {
-	struct binder_transaction_data txn;
-	struct frozen_state frozen;
-	binder_uintptr_t cookie;
 	pthread_t thread;
 
-	switch (cmd) {
+	switch (got->cmd) {
 	case BR_TRANSACTION:
 	case BR_TRANSACTION_SEC_CTX:
-		memcpy(&txn, arg, sizeof(txn));
-		serve_call(*fd, &txn, depth);
+		serve_call(server, got);
 		return false;
 	case BR_REPLY:
-		memcpy(&txn, arg, sizeof(txn));
-		put_command(*fd, BC_FREE_BUFFER, &txn.data.ptr.buffer);
+		put_command(server, BC_FREE_BUFFER, &got->txn.data.ptr.buffer);
 		return true;
 	case BR_DEAD_REPLY:
 	case BR_FAILED_REPLY:
 	case BR_FROZEN_REPLY:
 		return true;
-	case BR_INCREFS:
-		put_command(*fd, BC_INCREFS_DONE, arg);
-		return false;
-	case BR_ACQUIRE:
-		put_command(*fd, BC_ACQUIRE_DONE, arg);
-		return false;
 	case BR_SPAWN_LOOPER:
-		if (!pthread_create(&thread, NULL, thread_main, fd))
+		if (!pthread_create(&thread, NULL, thread_main, server->looper.port))
 			pthread_detach(thread);
 		return false;
 	case BR_DEAD_BINDER:
-		memcpy(&cookie, arg, sizeof(cookie));
-		drop_object(*fd, cookie);
+		drop_object(server, got->cookie);
 		return false;
-	case BR_FROZEN_BINDER:
-		memcpy(&frozen, arg, sizeof(frozen));
-		put_command(*fd, BC_FREEZE_NOTIFICATION_DONE, &frozen.cookie);
+	default:
+		if (commands_acknowledge(&server->looper.out, got))
+			looper_flush(&server->looper);
 		return false;
 	}
-	return false;
 }
 
-static bool serve_reads(int fd, unsigned int depth, bool for_reply)
+static void serve_reads(struct server *server, bool for_reply)
 {
-	/* Threads that are spawned use it when this function is left, too. */
-	static int fds[NR_FDS];
-	uint8_t bytes[1024];
+	struct returned got;
+	int error;
 
-	fds[fd] = fd;
-	for (;;) {
-		struct binder_write_read bwr = {
-			.read_size = sizeof(bytes), .read_buffer = (uintptr_t)bytes,
-		};
-		bool ended = false;
-
-		if (ioctl(fd, BINDER_WRITE_READ, &bwr))
-			err(1, "BINDER_WRITE_READ");
-		for (size_t at = 0; at + sizeof(uint32_t) <= bwr.read_consumed;) {
-			uint32_t cmd;
-
-			memcpy(&cmd, bytes + at, sizeof(cmd));
-			at += sizeof(cmd);
-			ended |= serve_return(&fds[fd], cmd, bytes + at, depth);
-			at += _IOC_SIZE(cmd);
-		}
-		if (ended && for_reply)
-			return true;
-	}
+	do {
+		error = looper_next(&server->looper, &got);
+		if (error)
+			give_up("BINDER_WRITE_READ", error);
+	} while (!serve_return(server, &got) || !for_reply);
 }
 
 static sem_t managed; /* counts devices */
 
 static void *serve_device(void *path)
 {
-	struct flat_binder_object object = { .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
+	static struct port ports[NR_FDS];
+	static _Atomic unsigned int nr_ports;
+	struct port *port = &ports[nr_ports++ % NR_FDS];
+	struct server server = { .depth = 0 };
 	uint32_t max = MAX_THREADS;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int error = port_open(port, path, (struct port_options){ .map_bytes = MAP_BYTES });
 
-	if (fd < 0 || mmap(NULL, MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
-	    ioctl(fd, BINDER_SET_MAX_THREADS, &max) ||
-	    ioctl(fd, BINDER_SET_CONTEXT_MGR_EXT, &object))
-		err(1, "%s", (char *)path);
+	if (!error)
+		error = port_ioctl(port, BINDER_SET_MAX_THREADS, &max);
+	if (!error)
+		error = port_manage(port);
+	if (error)
+		give_up(path, error);
 	sem_post(&managed);
-	write_bytes(fd, &(uint32_t){ BC_ENTER_LOOPER }, sizeof(uint32_t));
-	serve_reads(fd, 0, false);
+	looper_init(&server.looper, port);
+	put_command(&server, BC_ENTER_LOOPER, NULL);
+	serve_reads(&server, false);
 	return NULL;
 }
 

@@ -104,7 +104,7 @@ static void access_memory(long nr, uint64_t at, void *bytes, size_t size)
 {
 	struct iovec here = { bytes, size }, there = { (void *)at, size };
 
-	syscall(nr, getpid(), &here, 1, &there, 1, 0);
+	syscall(nr, getpid(), &here, 1UL, &there, 1UL, 0UL);
 }
 
 static void set_result(unsigned int result, uint64_t value)

@@ -21,6 +21,7 @@ VM_TESTS += syzkaller-replay:module syzkaller-replay:module-6.1 syzkaller-replay
 TURNS += syzkaller-replay:module,syzkaller-replay:module-newest,syzkaller-replay:module-6.1
 
 $(addprefix $(BUILD)/syzkaller/,peer play): LDFLAGS += -static
+$(BUILD)/syzkaller/peer: $(addprefix $(OBJ)/tests/lib/,binder.o binder_port.o)
 $(addprefix $(BUILD)/syzkaller/,peer play): $(BUILD)/syzkaller/%: $(OBJ)/$(SYZKALLER_DIR)/%.o
 	@mkdir -p $(@D)
 	$(Q)$(call say,LD,$@)$(CC) $(LDFLAGS) -o $@ $^
