@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -302,11 +301,14 @@ static bool all_present(const struct sim_proc *proc, size_t off, size_t size)
 }
 
 /* By a system call, which returns an error for a bad address. */
-static int copy_here(long call, void *here, u64 there, size_t size)
+static int copy_here(ssize_t (*copy)(pid_t pid, const struct iovec *here, unsigned long nr_here,
+				     const struct iovec *there, unsigned long nr_there,
+				     unsigned long flags),
+		     void *at, u64 addr, size_t size)
 {
-	const struct iovec ours = { here, size }, theirs = { (void *)(uintptr_t)there, size };
+	const struct iovec here = { at, size }, there = { (void *)(uintptr_t)addr, size };
 
-	return syscall(call, getpid(), &ours, 1, &theirs, 1, 0) == (long)size ? 0 : -EFAULT;
+	return copy(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
 }
 
 int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
@@ -316,7 +318,7 @@ int sim_read(const struct sim_proc *proc, void *dst, u64 src, size_t size)
 	if (!size)
 		return 0;
 	if (proc->is_here)
-		return copy_here(SYS_process_vm_readv, dst, src, size);
+		return copy_here(process_vm_readv, dst, src, size);
 	if (!from && !proc->unmapped) {
 		from = sim_locate(proc->map, SIM_MAP_BASE, proc->map_size, src, size);
 		if (from && !all_present(proc, src - SIM_MAP_BASE, size))
@@ -335,7 +337,7 @@ int sim_write(struct sim_proc *proc, u64 dst, const void *src, size_t size)
 	u8 *to = sim_locate(proc->memory, SIM_BASE, SIM_MEMORY, dst, size);
 
 	if (proc->is_here)
-		return copy_here(SYS_process_vm_writev, (void *)(uintptr_t)src, dst, size);
+		return copy_here(process_vm_writev, (void *)(uintptr_t)src, dst, size);
 	if (!to || has_holes(proc, dst, size))
 		return -EFAULT;
 	memcpy(to, src, size);
