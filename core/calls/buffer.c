@@ -2,6 +2,8 @@
 /*
  * A buffer keeps its target node (strongly) and a list of resources: counts of handles,
  * local references and files. Freeing it drops them one by one, then the space.
+ *
+ * Tested in: tests/drivers/conformance/txn_buffer.c
  */
 #include "calls/buffer.h"
 

@@ -36,7 +36,7 @@ static u32 send_file(struct pair *p)
 	return fd;
 }
 
-static void pass_file(bool later)
+TEST(files_are_passed_in_the_next_call)
 {
 	struct binder_transaction_data tr;
 	struct binder_fd_object object;
@@ -44,7 +44,7 @@ static void pass_file(bool later)
 	u32 fd;
 
 	begin_with_files(&p);
-	p.server->sim->fds_later = later;
+	p.server->sim->fds_later = true;
 	fd = send_file(&p);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
 	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
@@ -54,16 +54,6 @@ static void pass_file(bool later)
 	pair_reply(&p, "");
 	CHECK(sim_file_id(p.server->sim, object.fd)); /* the receiver closes it */
 	CHECK(pair_end(&p));
-}
-
-TEST(files_are_passed)
-{
-	pass_file(false);
-}
-
-TEST(files_are_passed_in_the_next_call)
-{
-	pass_file(true);
 }
 
 /*
@@ -110,20 +100,6 @@ TEST(files_for_a_dying_process)
 	send_file(&p);
 	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
 	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
-	CHECK(pair_end(&p));
-}
-
-TEST(files_that_the_node_does_not_accept)
-{
-	struct binder_fd_object object = fd_object(0);
-	struct world_call call = pair_object_call(&object, sizeof(object), 0);
-	struct pair p;
-
-	pair_begin(&p);
-	sim_file_open(p.client->sim);
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
 	CHECK(pair_end(&p));
 }
 

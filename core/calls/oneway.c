@@ -3,6 +3,8 @@
  * async_busy says that the receiver has a one-way call of the node; then calls/queue.c
  * appends to async_todo. A frozen process reads nothing, so with TF_UPDATE_TXN a newer
  * call replaces one that waits.
+ *
+ * Tested in: tests/drivers/conformance/txn_oneway.c
  */
 #include "calls/oneway.h"
 

@@ -4,6 +4,8 @@
  * that waits in the loop or, if none does, to the process. A one-way call goes behind an
  * earlier one of the same node (calls/oneway.h). A dead process takes nothing; a frozen one
  * takes one-way calls, which it reads when it is thawed.
+ *
+ * Tested in: tests/drivers/conformance/loop_wait.c
  */
 #include "calls/queue.h"
 

@@ -5,6 +5,8 @@
  * other parties may still look at it, from the outside in: its role as context manager, the
  * threads (their callers get an error), the work, the buffers (with their references), the
  * nodes (their death is notified), the handles.
+ *
+ * Tested in: tests/drivers/conformance/death_call.c
  */
 #include "entry/exit.h"
 

@@ -3,6 +3,8 @@
  * A table of ioctls. Only BINDER_WRITE_READ and BINDER_FREEZE may have to wait; the engine
  * does not wait itself, but returns BINDER_WOULD_BLOCK and continues in binder_resume(). So
  * does a long command stream, after BINDER_AGAIN.
+ *
+ * Tested in: tests/drivers/conformance/device_ioctl.c
  */
 #include "core.h"
 

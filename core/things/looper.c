@@ -2,6 +2,8 @@
 /*
  * The driver counts the threads that it asked for (requested_threads) until they have
  * registered (requested_threads_started), and asks for one at a time.
+ *
+ * Tested in: tests/drivers/conformance/loop_threads.c
  */
 #include "things/looper.h"
 

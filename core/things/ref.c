@@ -4,6 +4,8 @@
  * node. The outer lock guards the trees and the counts, the node's lock guards the list.
  * The outer lock comes first, so the node is updated while it is still held. A reference
  * that dies is removed under the locks and freed after them.
+ *
+ * Tested in: tests/drivers/conformance/ref_handle.c
  */
 #include "things/ref.h"
 

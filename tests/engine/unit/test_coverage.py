@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """How much of the engine the tests without an operating system reach: the unit tests (except those
-with racing threads, which reach something else each time), the kept inputs of the fuzzers and the
-worlds of the simulator. build/coverage/index.html has the annotated source.
+with racing threads, which reach something else each time), the kept inputs of the fuzzers, the
+worlds of the simulator, and the conformance suite on the engine in its own program.
+build/coverage/index.html has the annotated source.
 
 At least MIN_PERCENT of the lines must be reached, and a function with a branch that is never taken
 must stand in UNREACHED: its name and the reason. If several functions have that name: NAME{text
@@ -66,22 +67,24 @@ def llvm(*words):
 
 @pytest.fixture(scope="module")
 def export(program):
-    """What `llvm-cov export` says of both programs."""
-    unit, sim = program("cov_test"), program("cov_sim")
+    """What `llvm-cov export` says of all programs."""
+    unit, sim, rules = program("cov_test"), program("cov_sim"), program("cov_conformance")
     subprocess.run(["rm", "-rf", OUT], check=True)
-    # Both fork, and a child inherits the name of the file: only %m makes processes take turns and
+    # All fork, and a child inherits the name of the file: only %m makes processes take turns and
     # add up.
     for name, argv in (("unit", [unit, "--without", "storm", "threads"]),
-                       ("sim", [sim, "--seeds", str(SEEDS)])):
+                       ("sim", [sim, "--seeds", str(SEEDS)]),
+                       ("rules", ["tests/drivers/conformance/run_backend.py", "engine"])):
         done = subprocess.run(
             ["nice", "-n19", *argv], check=False, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, errors="replace",
-            env={**os.environ, "LLVM_PROFILE_FILE": f"{OUT}/{name}-%m.profraw"})
+            stderr=subprocess.STDOUT, errors="replace", cwd=TOP,
+            env={**os.environ, "CONFORMANCE_ENGINE": rules,
+                 "LLVM_PROFILE_FILE": f"{OUT}/{name}-%m.profraw"})
         assert not done.returncode, done.stdout[-3000:]
     data = f"{OUT}/all.profdata"
     llvm("profdata", "merge", "-o", data,
          *(f"{OUT}/{name}" for name in os.listdir(OUT) if name.endswith(".profraw")))
-    what = [unit, "-object", sim, f"-instr-profile={data}"]
+    what = [unit, "-object", sim, "-object", rules, f"-instr-profile={data}"]
     llvm("cov", "show", *what, "-format=html", "-show-branches=count", f"-output-dir={OUT}",
          *variable("CORE_SRCS"))
     return json.loads(llvm("cov", "export", *what, *variable("CORE_SRCS")))["data"][0]
