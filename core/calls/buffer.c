@@ -26,7 +26,8 @@ static void drop_resource(struct binder_proc *proc, struct binder_thread *freer,
 			  const struct binder_resource *resource)
 {
 	if (resource->kind == RESOURCE_REF)
-		binder_ref_update(proc, resource->desc, false, resource->strong);
+		binder_ref_update(proc, resource->desc,
+				  resource->strong ? REF_RELEASE : REF_DECREFS);
 	else if (resource->kind == RESOURCE_NODE)
 		binder_node_put_local(resource->node, resource->strong);
 	else if (freer)
@@ -52,7 +53,7 @@ void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer
 	/* What is dropped is not the buffer's any more: to close a file may take long. */
 	buffer->target_node = NULL;
 	if (target)
-		binder_node_dec(target, true, false);
+		binder_node_dec(target, NODE_LOCAL_STRONG);
 	while (buffer->nr_dropped < buffer->nr_resources)
 		drop_resource(proc, freer, &buffer->resources[buffer->nr_dropped++]);
 	binder_alloc_free_buffer(&proc->alloc, buffer);

@@ -77,7 +77,7 @@ static int queue_refuse(struct binder_result *why, bool frozen, bool oneway)
 }
 
 int binder_queue_call(struct binder_transaction *t, struct binder_node *node,
-		      struct binder_proc *proc, struct binder_thread *thread,
+		      struct binder_proc *proc, struct binder_thread *thread, bool *pending,
 		      struct binder_result *why)
 {
 	bool oneway = t->flags & TF_ONE_WAY;
@@ -112,5 +112,7 @@ int binder_queue_call(struct binder_transaction *t, struct binder_node *node,
 		return queue_refuse(why, frozen, oneway);
 	if (frozen)
 		BINDER_COVER(ONEWAY_FROZEN);
-	return frozen;
+	if (pending)
+		*pending = frozen;
+	return 0;
 }

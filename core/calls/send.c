@@ -382,8 +382,8 @@ static int queue_call(struct send *s)
 	BINDER_WRITE_ONCE(s->thread->stack, t);
 	binder_unlock(&s->thread->proc->inner_lock);
 
-	err = binder_queue_call(t, s->node, s->target, s->target_thread, &s->why);
-	if (err >= 0) {
+	err = binder_queue_call(t, s->node, s->target, s->target_thread, NULL, &s->why);
+	if (!err) {
 		s->node = NULL;
 		return 0;
 	}
@@ -418,17 +418,17 @@ static void notify_system(const struct send *s, u32 error)
 static int queue_oneway(struct send *s)
 {
 	/* Once queued, the buffer belongs to the receiver. */
-	bool suspect = s->buffer->oneway_spam_suspect;
+	bool suspect = s->buffer->oneway_spam_suspect, frozen;
 	int err;
 
-	/* Of a suspect's call that fails or waits at a frozen receiver there are two notices. */
+	/* A suspect's call that fails, or waits at a frozen receiver, has two notices. */
 	if (suspect)
 		notify_system(s, BR_ONEWAY_SPAM_SUSPECT);
-	err = binder_queue_call(s->t, s->node, s->target, NULL, &s->why);
-	if (err < 0)
+	err = binder_queue_call(s->t, s->node, s->target, NULL, &frozen, &s->why);
+	if (err)
 		return err;
 	s->node = NULL;
-	if (err > 0) {
+	if (frozen) {
 		s->complete->type = WORK_COMPLETE_FROZEN;
 		notify_system(s, BR_TRANSACTION_PENDING_FROZEN);
 	} else if (suspect) {
@@ -461,7 +461,7 @@ static void send_undo(struct send *s)
 		binder_buffer_release(s->target, NULL, s->buffer);
 	}
 	if (s->has_node_ref)
-		binder_node_dec(s->node, true, false);
+		binder_node_dec(s->node, NODE_LOCAL_STRONG);
 	if (s->complete) {
 		host_free(s->complete);
 		binder_stats_deleted_by(&s->proc->stats, STAT_COMPLETE);

@@ -155,8 +155,12 @@ static void trace_object(struct walk *w, enum host_trace_object what,
 	host_trace_object(what, &x);
 }
 
-/* The receiver gets a handle for @node. @own: the node is the sender's. */
-static int give_handle(struct walk *w, struct binder_node *node, bool strong, bool own)
+/*
+ * The receiver gets a handle for @node. @owner: the sending thread, whose process has the node and
+ * may have to be notified; NULL: the node is of another process.
+ */
+static int give_handle(struct walk *w, struct binder_node *node, bool strong,
+		       struct binder_thread *owner)
 {
 	struct flat_binder_object *o = &w->object.flat;
 	struct binder_resource *resource = next_resource(w);
@@ -165,15 +169,15 @@ static int give_handle(struct walk *w, struct binder_node *node, bool strong, bo
 
 	if (!resource)
 		return translate_fail(w, -ENOMEM, "no memory for an object");
-	err = binder_ref_inc_node(w->x->target, node, strong, own ? w->x->thread : NULL, &desc);
+	err = binder_ref_inc_node(w->x->target, node, strong, owner, &desc);
 	if (err)
 		return translate_fail(w, err, "no handle available in the receiver");
 	*resource = (struct binder_resource){
 		.kind = RESOURCE_REF, .strong = strong, .desc = desc
 	};
 	w->buffer->nr_resources++;
-	trace_object(w, own ? HOST_TRACE_NODE_TO_REF : HOST_TRACE_REF_TO_REF, node,
-		     own ? 0 : o->handle, desc);
+	trace_object(w, owner ? HOST_TRACE_NODE_TO_REF : HOST_TRACE_REF_TO_REF, node,
+		     owner ? 0 : o->handle, desc);
 	o->hdr.type = strong ? BINDER_TYPE_HANDLE : BINDER_TYPE_WEAK_HANDLE;
 	o->binder = 0;
 	o->handle = desc;
@@ -198,7 +202,7 @@ static int translate_binder(struct walk *w)
 	else if (host_may_transfer_object(&proc->host, &w->x->target->host))
 		err = translate_fail(w, -EPERM, "object transfer denied by policy");
 	else
-		err = give_handle(w, node, strong, true);
+		err = give_handle(w, node, strong, w->x->thread);
 	binder_node_unpin(node);
 	return err;
 }
@@ -239,7 +243,7 @@ static int translate_handle(struct walk *w)
 	else if (binder_node_is_owned_by(node, w->x->target))
 		err = give_node(w, node, strong);
 	else
-		err = give_handle(w, node, strong, false);
+		err = give_handle(w, node, strong, NULL);
 	binder_node_unpin(node);
 	return err;
 }

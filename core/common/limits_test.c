@@ -73,7 +73,7 @@ TEST(limits_of_nodes_and_refs)
 	node = binder_node_find_or_new(third->proc, &object);
 	CHECK(node && binder_ref_inc_node(p.server->proc, node, true, other, &desc) == -ENOMEM);
 	/* until it releases one. */
-	CHECK(binder_ref_update(p.server->proc, 77, false, true) == 0);
+	CHECK(binder_ref_update(p.server->proc, 77, REF_RELEASE) == 0);
 	CHECK(binder_ref_inc_node(p.server->proc, node, true, other, &desc) == 0 && desc == 77);
 	binder_node_unpin(node);
 	binder_thread_put(thread);

@@ -3,6 +3,11 @@
  * Why a transaction failed. The sender gets a return code (BR_FAILED_REPLY, BR_DEAD_REPLY
  * or BR_FROZEN_REPLY) and can ask for an extended error; the logs show the errno, a text
  * and the line of the source.
+ *
+ * One convention for results in all of core/: a function that can fail returns 0 or -errno, and
+ * what it finds goes through a pointer. Only what ends a call or a command may be one of the
+ * positive BINDER_* below instead. A bool answers a question (is_, has_, may_), or its comment says
+ * what false means.
  */
 #ifndef BINDER_RESULT_H
 #define BINDER_RESULT_H
@@ -13,7 +18,7 @@
 struct binder_result {
 	u32 ret;	   /* BR_*; BR_OK: no failure */
 	s32 err;	   /* negative errno, the param of the extended error */
-	u32 line;	   /* of binder_fail(), in file */
+	u32 line;	   /* where binder_fail() stands in @file */
 	const char *file;
 	const char *why;   /* a few words for the log */
 };

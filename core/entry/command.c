@@ -62,22 +62,22 @@ static int do_free_buffer(struct binder_thread *thread, const void *arg)
 
 static int do_increfs(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread, *(const u32 *)arg, true, false);
+	return binder_ref_command(thread, *(const u32 *)arg, REF_INCREFS);
 }
 
 static int do_acquire(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread, *(const u32 *)arg, true, true);
+	return binder_ref_command(thread, *(const u32 *)arg, REF_ACQUIRE);
 }
 
 static int do_release(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread, *(const u32 *)arg, false, true);
+	return binder_ref_command(thread, *(const u32 *)arg, REF_RELEASE);
 }
 
 static int do_decrefs(struct binder_thread *thread, const void *arg)
 {
-	return binder_ref_command(thread, *(const u32 *)arg, false, false);
+	return binder_ref_command(thread, *(const u32 *)arg, REF_DECREFS);
 }
 
 static int do_increfs_done(struct binder_thread *thread, const void *arg)
@@ -159,7 +159,7 @@ static int do_freeze_done(struct binder_thread *thread, const void *arg)
 
 struct command {
 	u32 code;
-	u32 cost; /* of BINDER_SLICE_COST */
+	u32 cost; /* units of BINDER_SLICE_COST */
 	int (*run)(struct binder_thread *thread, const void *arg);
 };
 
@@ -201,13 +201,13 @@ struct stream {
 	struct binder_thread *thread;
 	u64 pos; /* user address of the next byte */
 	u64 end;
-	u32 cost; /* of the commands so far */
-	u32 at;	  /* of the next byte in the window */
+	u32 cost; /* what the commands so far have cost */
+	u32 at;	  /* offset of the next byte in the window */
 	u32 left; /* bytes of the window from there */
 	_Alignas(8) u8 window[WINDOW];
 };
 
-/* Fetches a window, or if that is not readable the @size bytes that are needed now. */
+/* Fetches a window or, if the client's memory ends before, the @size bytes that are needed. */
 static int stream_refill(struct stream *s, u32 size)
 {
 	struct binder_thread *thread = s->thread;

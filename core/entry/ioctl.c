@@ -139,7 +139,7 @@ static int ioctl_version(struct binder_thread *thread, void *arg)
 	return 0;
 }
 
-/* Of the first node above info->ptr; all zero if there is none. */
+/* Describes the first node above info->ptr; all zero if there is none. */
 static int node_debug_info(struct binder_thread *thread, void *arg)
 {
 	struct binder_node_debug_info *info = arg;
@@ -193,7 +193,7 @@ static int oneway_spam_detection(struct binder_thread *thread, void *arg)
 	return 0;
 }
 
-/* Reading it clears it. */
+/* Reading the extended error clears it. */
 static int extended_error(struct binder_thread *thread, void *arg)
 {
 	struct binder_proc *proc = thread->proc;
@@ -228,7 +228,7 @@ static const struct ioctl ioctls[] = {
 	IOCTL(BINDER_GET_EXTENDED_ERROR, extended_error),
 };
 
-/* If close() sets it after this load, it is for the next call. */
+/* A need_return that close() sets after this load is for the next call. */
 static bool need_return_racy(const struct binder_thread *thread)
 {
 	return BINDER_READ_ONCE(thread->need_return);
@@ -274,7 +274,7 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 	if (timed_out && thread->wait == WAIT_READ)
 		binder_thread_set_need_return(thread, true);
 	if (cmd == BINDER_FREEZE)
-		err = binder_freeze_resume(thread, timed_out, interrupted);
+		err = binder_freeze_resume(thread, interrupted ? -EINTR : timed_out ? -EAGAIN : 0);
 	else if (thread->wait == WAIT_WRITE)
 		err = resume_write(thread, arg, interrupted || timed_out);
 	else

@@ -262,12 +262,12 @@ int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze
 	return freeze_opens(thread, first, info->timeout_ms > 0);
 }
 
-int binder_freeze_resume(struct binder_thread *thread, bool timed_out, bool interrupted)
+int binder_freeze_resume(struct binder_thread *thread, int ended)
 {
 	struct binder_proc *target = stop_waiting(thread);
-	int err = freeze_opens(thread, target, !timed_out && !interrupted);
+	int err = freeze_opens(thread, target, !ended);
 
-	return err == -EAGAIN && interrupted ? -EINTR : err;
+	return err == -EAGAIN && ended ? ended : err;
 }
 
 int binder_freeze_info(struct binder_frozen_status_info *info)

@@ -30,7 +30,7 @@ static void undo_send(const struct state_loose *loose)
 	binder_transaction_free(t);
 }
 
-/* Its receiver serves it still. */
+/* The receiver of @t serves the call still. */
 static void undo_reply(struct binder_transaction *t)
 {
 	static const struct binder_result died = { .ret = BR_DEAD_REPLY, .err = -ESRCH,
@@ -110,7 +110,7 @@ static void settle_loose(void)
 	const struct state_loose *loose = (const void *)state_left.loose.bytes;
 	size_t nr = state_left.loose.used / sizeof(*loose), i;
 
-	/* Buffers first: what fails a call below may need their space. */
+	/* Buffers come first: what fails a call below may need their space. */
 	for (i = 0; i < nr; i++) {
 		if (loose[i].thread)
 			loose[i].thread->freeing = NULL;
@@ -141,11 +141,11 @@ static void settle_node(const struct state_excess *excess)
 	host_atomic_add_return(&node->pins, -(s32)excess->pins);
 	binder_unlock(&node->lock);
 	if (excess->internal_strong)
-		binder_node_dec(node, true, true);
+		binder_node_dec(node, NODE_HANDLE_STRONG);
 	if (excess->local_strong)
-		binder_node_dec(node, true, false);
+		binder_node_dec(node, NODE_LOCAL_STRONG);
 	if (excess->local_weak)
-		binder_node_dec(node, false, false);
+		binder_node_dec(node, NODE_LOCAL_WEAK);
 	binder_node_unpin(node);
 }
 

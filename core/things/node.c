@@ -194,49 +194,38 @@ static void queue_for_notifier_nlocked(struct binder_node *node, struct binder_t
 	binder_unlock(&notifier->proc->inner_lock);
 }
 
-static int inc_strong_nlocked(struct binder_node *node, bool internal,
-			      struct binder_thread *notifier) REQUIRES(&node->lock)
+static int inc_strong_nlocked(struct binder_node *node, struct binder_thread *notifier)
+	REQUIRES(&node->lock)
 {
 	bool known = node->internal_strong || (node->is_manager && node->has_strong);
 
 	binder_assert_held(&node->lock);
-	if (internal && !notifier && !known)
+	if (!notifier && !known)
 		return -EINVAL;
-	if (internal)
-		node->internal_strong++;
-	else
-		node->local_strong++;
+	node->internal_strong++;
 	if (!node->has_strong && notifier)
 		queue_for_notifier_nlocked(node, notifier, true);
 	return 0;
 }
 
-static void inc_weak_nlocked(struct binder_node *node, bool internal,
-			     struct binder_thread *notifier) REQUIRES(&node->lock)
-{
-	binder_assert_held(&node->lock);
-	if (!internal)
-		node->local_weak++;
-	if (!node->has_weak && notifier)
-		queue_for_notifier_nlocked(node, notifier, false);
-}
-
-int binder_node_inc(struct binder_node *node, bool strong, bool internal,
-		    struct binder_thread *notifier)
+int binder_node_inc_handle(struct binder_node *node, bool strong, struct binder_thread *notifier)
 {
 	int err = 0;
 
 	binder_lock(&node->lock);
 	if (strong)
-		err = inc_strong_nlocked(node, internal, notifier);
-	else
-		inc_weak_nlocked(node, internal, notifier);
+		err = inc_strong_nlocked(node, notifier);
+	else if (!node->has_weak && notifier)
+		queue_for_notifier_nlocked(node, notifier, false);
 	binder_unlock(&node->lock);
 	return err;
 }
 
-/* Does anything refer to the node, not counting strong references? */
-static bool is_referenced_nlocked(struct binder_node *node) REQUIRES(&node->lock)
+/*
+ * Does anything keep the node that counts as a weak reference: a handle, even a weak one, a weak
+ * local count, or a pin that is not of a local reference? Strong counts are no part of the answer.
+ */
+static bool is_held_weakly_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	binder_assert_held(&node->lock);
 	return !bl_empty(&node->refs) || node->local_weak ||
@@ -250,7 +239,7 @@ static bool remove_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 	bool gone;
 
 	binder_assert_held(&node->lock);
-	if (is_referenced_nlocked(node) || node->local_strong || node->internal_strong)
+	if (is_held_weakly_nlocked(node) || node->local_strong || node->internal_strong)
 		return false;
 	if (!proc)
 		return !host_atomic_read(&node->pins);
@@ -289,21 +278,20 @@ static bool remove_if_unused_nlocked(struct binder_node *node) REQUIRES(&node->l
 {
 	binder_assert_held(&node->lock);
 	/* The stock driver notifies the owner here whatever strong references there are. */
-	if (is_referenced_nlocked(node) || notify_owner_nlocked(node))
+	if (is_held_weakly_nlocked(node) || notify_owner_nlocked(node))
 		return false;
 	return remove_nlocked(node);
 }
 
-bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool internal)
+bool binder_node_dec_nlocked(struct binder_node *node, enum binder_node_count which)
 {
-	u32 *count = NULL;
+	bool strong = which != NODE_LOCAL_WEAK;
+	u32 *count = &node->local_weak;
 
 	binder_assert_held(&node->lock);
 	if (strong)
-		count = internal ? &node->internal_strong : &node->local_strong;
-	else if (!internal)
-		count = &node->local_weak;
-	if (count && *count)
+		count = which == NODE_HANDLE_STRONG ? &node->internal_strong : &node->local_strong;
+	if (*count)
 		--*count;
 	if (strong && (node->local_strong || node->internal_strong))
 		return false;
@@ -312,12 +300,12 @@ bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool interna
 	return remove_if_unused_nlocked(node);
 }
 
-void binder_node_dec(struct binder_node *node, bool strong, bool internal)
+void binder_node_dec(struct binder_node *node, enum binder_node_count which)
 {
 	bool gone;
 
 	binder_lock(&node->lock);
-	gone = binder_node_dec_nlocked(node, strong, internal);
+	gone = binder_node_dec_nlocked(node, which);
 	binder_unlock(&node->lock);
 	if (gone)
 		binder_node_free(node);
@@ -328,7 +316,7 @@ bool binder_node_pin_dead(struct binder_node *node)
 	bool alive;
 
 	binder_lock(&node->lock);
-	alive = is_referenced_nlocked(node) || node->local_strong || node->internal_strong ||
+	alive = is_held_weakly_nlocked(node) || node->local_strong || node->internal_strong ||
 		host_atomic_read(&node->pins);
 	if (alive)
 		binder_node_pin(node);
@@ -388,9 +376,9 @@ void binder_node_put_local(struct binder_node *node, bool strong)
 	binder_lock(&node->lock);
 	host_atomic_add_return(&node->pins, -1);
 	node->local_pins--;
-	gone = binder_node_dec_nlocked(node, strong, false);
+	gone = binder_node_dec_nlocked(node, strong ? NODE_LOCAL_STRONG : NODE_LOCAL_WEAK);
 	/* Where only buffers refer to it, the stock driver queues it at the end of each. */
-	if (!gone && !is_referenced_nlocked(node))
+	if (!gone && !is_held_weakly_nlocked(node))
 		notify_owner_nlocked(node);
 	binder_unlock(&node->lock);
 	if (gone)
@@ -479,7 +467,8 @@ void binder_node_done(struct binder_thread *thread, bool strong,
 		mistake = "not awaited";
 	} else {
 		*pending = false;
-		binder_node_dec_nlocked(node, strong, false); /* pinned: it is not freed here */
+		/* It is pinned, so it is not freed here. */
+		binder_node_dec_nlocked(node, strong ? NODE_LOCAL_STRONG : NODE_LOCAL_WEAK);
 	}
 	binder_unlock(&node->lock);
 	binder_node_unpin(node);

@@ -70,7 +70,7 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr);
 void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
 			       struct binder_node_debug_info *info);
 /*
- * As binder_node_find(); creates the node from @fbo's ptr, cookie and flags if there is
+ * Finds the node as binder_node_find() does; creates the node from @fbo's ptr, cookie and flags if there is
  * none. NULL: no memory, or BINDER_MAX_NODES. May sleep.
  */
 struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
@@ -104,16 +104,24 @@ void binder_node_get_local(struct binder_node *node, bool strong);
 void binder_node_put_local(struct binder_node *node, bool strong);
 
 /*
- * Counts. @internal: of a handle of another process. When the owner has to be notified,
- * the work is queued for @notifier, the owner's thread that is sending the object; without
- * one, a strong reference that the owner does not have yet is -EINVAL. A weak one always succeeds:
- * there is no node of which the owner was told that nobody has a reference.
+ * Counts a handle of another process, whose first @strong or weak reference this is. When the owner
+ * has to be notified, the work is queued for @notifier, the owner's thread that is sending the
+ * object; without one, a strong reference that the owner does not have yet is -EINVAL. A weak one
+ * always succeeds: there is no node of which the owner was told that nobody has a reference.
  */
-int binder_node_inc(struct binder_node *node, bool strong, bool internal,
-		    struct binder_thread *notifier) EXCLUDES(&node->lock);
-void binder_node_dec(struct binder_node *node, bool strong, bool internal) EXCLUDES(&node->lock);
+int binder_node_inc_handle(struct binder_node *node, bool strong, struct binder_thread *notifier)
+	EXCLUDES(&node->lock);
+
+/* The counts that end one by one. A weak handle has none: it is in the node's list of refs. */
+enum binder_node_count {
+	NODE_HANDLE_STRONG, /* internal_strong */
+	NODE_LOCAL_STRONG,
+	NODE_LOCAL_WEAK,
+};
+void binder_node_dec(struct binder_node *node, enum binder_node_count which)
+	EXCLUDES(&node->lock);
 /* Returns true if no reference is left: the caller calls binder_node_free() after unlocking. */
-bool binder_node_dec_nlocked(struct binder_node *node, bool strong, bool internal)
+bool binder_node_dec_nlocked(struct binder_node *node, enum binder_node_count which)
 	REQUIRES(&node->lock);
 /* Takes a strong local reference, which always succeeds. */
 static inline void binder_node_inc_local_nlocked(struct binder_node *node) REQUIRES(&node->lock)

@@ -137,7 +137,7 @@ static void remove_olocked(struct binder_proc *proc, struct binder_ref *ref, str
 	binder_node_pin(node);
 	bl_del(&ref->node_link);
 	if (ref->strong)
-		binder_node_dec_nlocked(node, true, true); /* pinned: it is not freed here */
+		binder_node_dec_nlocked(node, NODE_HANDLE_STRONG); /* pinned: it stays */
 	r->ref = ref;
 	binder_lock(&proc->inner_lock);
 	r->death = unlink_notice(ref->death);
@@ -252,7 +252,7 @@ static int inc_olocked(struct binder_ref *ref, bool strong, struct binder_thread
 
 	binder_assert_held(&ref->proc->outer_lock);
 	if (!*count)
-		err = binder_node_inc(ref->node, strong, true, notifier);
+		err = binder_node_inc_handle(ref->node, strong, notifier);
 	if (!err)
 		++*count;
 	return err;
@@ -313,12 +313,22 @@ static int dec_olocked(struct binder_proc *proc, struct binder_ref *ref, bool st
 		ref->strong = strong; /* dropped with the reference */
 		remove_olocked(proc, ref, removed);
 	} else if (strong && !ref->strong) {
-		binder_node_dec(ref->node, true, true);
+		binder_node_dec(ref->node, NODE_HANDLE_STRONG);
 	}
 	return 0;
 }
 
-int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
+static bool is_inc(enum binder_ref_change change)
+{
+	return change == REF_INCREFS || change == REF_ACQUIRE;
+}
+
+static bool is_strong(enum binder_ref_change change)
+{
+	return change == REF_ACQUIRE || change == REF_RELEASE;
+}
+
+int binder_ref_update(struct binder_proc *proc, u32 desc, enum binder_ref_change change)
 {
 	struct removed_ref removed = { NULL };
 	struct binder_ref *ref;
@@ -326,12 +336,12 @@ int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
 
 	binder_lock(&proc->outer_lock);
 	/* A weak-only handle cannot be upgraded. */
-	ref = binder_ref_find_olocked(proc, desc, strong);
-	if (ref && inc) {
+	ref = binder_ref_find_olocked(proc, desc, is_strong(change));
+	if (ref && is_inc(change)) {
 		binder_assert_held(&ref->proc->outer_lock);
-		err = inc_olocked(ref, strong, NULL);
+		err = inc_olocked(ref, is_strong(change), NULL);
 	} else if (ref) {
-		err = dec_olocked(proc, ref, strong, &removed);
+		err = dec_olocked(proc, ref, is_strong(change), &removed);
 	}
 	binder_unlock(&proc->outer_lock);
 	free_removed(&removed);
@@ -339,43 +349,46 @@ int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong)
 }
 
 /*
- * Handle 0 names the context manager before the process has a reference to it. Returns 1
- * if the manager is the process itself.
+ * Handle 0 names the context manager before the process has a reference to it. -ELOOP: the
+ * manager is the process itself; -EINVAL: there is no manager.
  */
 static int inc_manager(struct binder_proc *proc, bool strong)
 {
 	struct binder_node *node = binder_context_get_manager(proc->context);
-	int err = -EINVAL;
+	int err = -ELOOP;
 	u32 desc;
 
 	if (!node)
-		return err;
-	if (binder_node_is_owned_by(node, proc))
-		err = 1;
-	else
+		return -EINVAL;
+	if (!binder_node_is_owned_by(node, proc))
 		err = binder_ref_inc_node(proc, node, strong, NULL, &desc);
 	binder_node_unpin(node);
 	return err;
 }
 
-int binder_ref_command(struct binder_thread *thread, u32 desc, bool inc, bool strong)
+int binder_ref_command(struct binder_thread *thread, u32 desc, enum binder_ref_change change)
 {
+	static const char *const words[] = {
+		[REF_INCREFS] = "increment weak",
+		[REF_ACQUIRE] = "increment strong",
+		[REF_RELEASE] = "decrement strong",
+		[REF_DECREFS] = "decrement weak",
+	};
 	struct binder_proc *proc = thread->proc;
 	int err = -EINVAL;
 
-	if (inc && !desc)
-		err = inc_manager(proc, strong);
-	if (err > 0) {
+	if (is_inc(change) && !desc)
+		err = inc_manager(proc, is_strong(change));
+	if (err == -ELOOP) {
 		host_log(HOST_LOG_USER_ERROR, "%d:%d context manager acquires a handle to itself",
 			 proc->pid, thread->tid);
 		return -EINVAL;
 	}
 	if (err)
-		err = binder_ref_update(proc, desc, inc, strong);
+		err = binder_ref_update(proc, desc, change);
 	if (err)
-		host_log(HOST_LOG_USER_ERROR, "%d:%d %s %s of handle %u failed (%d)", proc->pid,
-			 thread->tid, inc ? "increment" : "decrement", strong ? "strong" : "weak",
-			 desc, err);
+		host_log(HOST_LOG_USER_ERROR, "%d:%d %s of handle %u failed (%d)", proc->pid,
+			 thread->tid, words[change], desc, err);
 	return 0;
 }
 

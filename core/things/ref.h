@@ -55,20 +55,23 @@ u32 binder_ref_debug_id(struct binder_proc *proc, u32 desc);
 
 /*
  * Adds a count to @proc's handle for @node (pinned by the caller), which is created if there
- * is none. 0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc()). May sleep.
+ * is none. 0 and *@desc; -ENOMEM; -EINVAL (binder_node_inc_handle()). May sleep.
  */
 int binder_ref_inc_node(struct binder_proc *proc, struct binder_node *node, bool strong,
 			struct binder_thread *notifier, u32 *desc);
 
+/* What a client does to its counts of a handle, as the commands BC_*: weak and strong, one each. */
+enum binder_ref_change { REF_INCREFS, REF_ACQUIRE, REF_RELEASE, REF_DECREFS };
+
 /* Adds or drops a count of handle @desc. -EINVAL: no such handle, or no such count. */
-int binder_ref_update(struct binder_proc *proc, u32 desc, bool inc, bool strong);
+int binder_ref_update(struct binder_proc *proc, u32 desc, enum binder_ref_change change);
 
 /*
  * BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS. A count that cannot be changed is logged
  * and ignored (0); a context manager that acquires a handle to itself gets -EINVAL (stock
  * behaviour).
  */
-int binder_ref_command(struct binder_thread *thread, u32 desc, bool inc, bool strong);
+int binder_ref_command(struct binder_thread *thread, u32 desc, enum binder_ref_change change);
 
 /* Removes all handles of a process that dies. */
 void binder_ref_release_all(struct binder_proc *proc);

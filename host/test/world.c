@@ -405,12 +405,12 @@ void world_command(struct world_thread *t, u32 bc, const void *arg)
 	t->out_len += sizeof(bc) + size;
 }
 
-static int write_read(struct world_thread *t, bool read, bool nonblock)
+static int write_read(struct world_thread *t, u64 read_size, bool nonblock)
 {
 	t->arg.bwr = (struct binder_write_read){
 		.write_size = t->out_len,
 		.write_buffer = t->out_at,
-		.read_size = read ? WORLD_IO_SIZE : 0,
+		.read_size = read_size,
 		.read_buffer = t->in_at,
 	};
 	t->out_len = 0;
@@ -419,12 +419,12 @@ static int write_read(struct world_thread *t, bool read, bool nonblock)
 
 int world_write_read(struct world_thread *t, bool read)
 {
-	return write_read(t, read, false);
+	return write_read(t, read ? WORLD_IO_SIZE : 0, false);
 }
 
 int world_poll_read(struct world_thread *t)
 {
-	return write_read(t, true, true);
+	return write_read(t, WORLD_IO_SIZE, true);
 }
 
 int world_resume(struct world_thread *t, enum binder_resume_reason why)

@@ -26,7 +26,7 @@ MUTANTS = {
         "struct bt_node *found = bt_find(&proc->nodes, &ptr, compare_ptr); "
         "binder_unlock(&proc->inner_lock); node = node_pinned(found);"),
     "a count of a node is not dropped": (
-        "binder_node_dec_nlocked", "if (count && *count) --*count;", "(void)count;"),
+        "binder_node_dec_nlocked", "if (*count) --*count;", "(void)count;"),
     "the owner of a node is not notified again": (
         "binder_node_reconcile",
         "BINDER_WRITE_ONCE(node->has_strong, false); notify |= NODE_NOTIFY_RELEASE;",
