@@ -47,7 +47,7 @@
  * a host may bound what the opens of a user have together. [sleeps] [fails: NULL]
  */
 static inline void *host_alloc(const struct host_proc *owner, size_t size);
-/* As host_alloc(), for sizes up to several MiB. [sleeps] [fails: NULL] */
+/* host_alloc() for sizes up to several MiB. [sleeps] [fails: NULL] */
 static inline void *host_alloc_large(const struct host_proc *owner, size_t size);
 /* Frees memory of either function; NULL is allowed. [sleeps] */
 static inline void host_free(void *ptr);
@@ -86,7 +86,7 @@ static inline u32 *host_lock_ranks(void);
  */
 static inline void host_pi_mutex_init(struct host_pi_mutex *lock, u32 class);
 static inline void host_pi_mutex_lock(struct host_pi_mutex *lock); /* [sleeps] */
-/* Does not wait. [fails: false, the lock is taken] */
+/* Takes the lock without waiting. [fails: false, another thread has it] */
 static inline bool host_pi_mutex_trylock(struct host_pi_mutex *lock);
 static inline void host_pi_mutex_unlock(struct host_pi_mutex *lock);
 static inline void host_pi_mutex_destroy(struct host_pi_mutex *lock);
@@ -220,7 +220,7 @@ static inline void host_map_publish(struct host_map *map, size_t off, size_t siz
  * -EIO: a client delays the host, and the sender gets -ENOMEM]
  */
 static inline int host_file_get(struct host_thread *caller, u32 fd, struct host_file **file);
-/* Drops it. [sleeps] */
+/* Drops a reference to @file. [sleeps] */
 static inline void host_file_put(struct host_file *file);
 /*
  * Installs @nr files in the process of @receiver, a thread inside its own read, and
@@ -274,10 +274,10 @@ struct host_priority {
 	u8 policy;
 	s8 prio;
 };
-/* Of the opening thread; @opener as passed to binder_open(). [sleeps] */
+/* The priority of the opening thread; @opener as passed to binder_open(). [sleeps] */
 static inline struct host_priority host_priority_of_opener(const struct host_proc *proc,
 							   const void *opener);
-/* Of the calling thread. [sleeps] */
+/* The priority of the calling thread. [sleeps] */
 static inline struct host_priority host_priority_get(struct host_thread *caller);
 /*
  * Sets the priority of any thread served by the engine. @check: lower @want to what

@@ -76,7 +76,7 @@ static inline bool host_trace_objects_wanted(void);
 static inline void host_trace_file_sent(u32 id, u32 fd, size_t off);
 static inline void host_trace_file_received(u32 id, u32 fd, size_t off);
 
-/* Of the data of each transaction, the first bytes are told. A multiple of 32. */
+/* How many of the first bytes of a transaction's data are told: a multiple of 32. */
 #define HOST_TRACE_DATA_MAX 1024
 
 struct host_trace_data {

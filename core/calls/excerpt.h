@@ -36,7 +36,7 @@ struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
 void binder_excerpt_object(struct binder_excerpt *excerpt, u64 off, const void *object,
 			   size_t size);
 
-/* Tells the trace of it, as that of transaction @id, and frees it. */
+/* Gives @excerpt to the trace, as the data of transaction @id, and frees it. */
 void binder_excerpt_tell(struct binder_excerpt *excerpt, u32 id);
 
 #endif

@@ -15,7 +15,7 @@ struct binder_transaction;
  * their numbers in the data. 0, HOST_FDS_LATER or errno. May sleep; no lock held.
  */
 int binder_files_install(struct binder_transaction *t, struct binder_thread *thread);
-/* Closes them again. The same rules. */
+/* Closes the files that binder_files_install() has installed. May sleep; no lock held. */
 void binder_files_close(const struct binder_transaction *t, struct binder_thread *thread);
 
 #endif

@@ -22,7 +22,7 @@ void binder_inherit_priority(struct binder_thread *thread, struct binder_transac
 			     const struct binder_node *node);
 /* The priority of the sending thread. */
 struct host_priority binder_inherit_from(struct binder_thread *thread);
-/* Tells that of @thread, to which the call @t is being delivered, and that of its caller. */
+/* Traces the priorities of @thread, to which call @t is being delivered, and of its caller. */
 void binder_inherit_trace(struct binder_thread *thread, const struct binder_transaction *t);
 /* @thread was outside of the driver, so its priority may have changed. */
 static inline void binder_inherit_forget(struct binder_thread *thread)

@@ -24,7 +24,7 @@ struct binder_secctx {
  */
 int binder_secctx_get(struct binder_secctx *secctx, const struct binder_proc *sender);
 void binder_secctx_put(struct binder_secctx *secctx);
-/* Stores it in @buffer; *@address: its user address in the receiver. May sleep; errno. */
+/* Stores @secctx in @buffer; *@address: its user address in the receiver. May sleep; errno. */
 int binder_secctx_store(const struct binder_secctx *secctx, struct binder_alloc *alloc,
 			const struct binder_buffer *buffer, u64 *address);
 

@@ -18,7 +18,7 @@
 /* A file in transit, and where its number has to be stored. */
 struct binder_file_slot {
 	struct host_file *file;
-	size_t off;   /* of the number (u32) in the receiver's map */
+	size_t off;   /* where the number (u32) stands in the receiver's map */
 	u32 resource; /* index in the buffer's resources, for fd arrays; or NO_RESOURCE */
 	u32 fd;	      /* the number, once it is installed */
 };
@@ -30,9 +30,9 @@ struct binder_transaction {
 	u32 code;
 	u32 flags;
 	bool is_reply;
-	struct host_priority priority;	     /* of the sender */
-	struct host_priority saved_priority; /* of the receiver, before it inherited */
-	bool saved_lent;		     /* its priority_lent before */
+	struct host_priority priority;	     /* the sender's */
+	struct host_priority saved_priority; /* the receiver's, before it inherited */
+	bool saved_lent;		     /* the receiver's priority_lent before */
 	u32 sender_euid;
 	s32 from_pid, from_tid;
 	u64 start_ns;
@@ -70,7 +70,7 @@ struct binder_transaction *binder_transaction_new(struct binder_thread *thread);
  * sleep; no lock held.
  */
 void binder_transaction_free(struct binder_transaction *t);
-/* The same by @thread's own call, which keeps the memory for its next transaction. */
+/* binder_transaction_free() by @thread's own call, which keeps the memory for its next one. */
 void binder_transaction_free_by(struct binder_thread *thread, struct binder_transaction *t);
 
 /*
@@ -117,7 +117,7 @@ void binder_transaction_count_ilocked(struct binder_transaction *t, struct binde
 struct binder_buffer *binder_transaction_detach_ilocked(struct binder_transaction *t,
 							struct binder_proc *proc)
 	REQUIRES(&proc->inner_lock);
-/* The same with no lock held. */
+/* binder_transaction_detach_ilocked() with no lock held, for the process that has @t. */
 struct binder_buffer *binder_transaction_detach(struct binder_transaction *t);
 
 /* The thread that waits for the reply, with a reference; NULL if there is none. */

@@ -13,7 +13,7 @@ struct binder_thread;
 struct binder_transaction;
 
 struct binder_translation {
-	struct binder_thread *thread; /* that sends */
+	struct binder_thread *thread; /* the sender */
 	struct binder_proc *target;
 	struct binder_transaction *t; /* with its buffer reserved */
 	const struct binder_transaction_data *tr;

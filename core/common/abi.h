@@ -150,7 +150,7 @@ struct binder_extended_error {
 #define BINDER_SET_CONTEXT_MGR	     ABI_IOW('b', 7, s32)
 #define BINDER_THREAD_EXIT	     ABI_IOW('b', 8, s32)
 #define BINDER_VERSION		     ABI_IOWR('b', 9, struct binder_version)
-/* of some Android kernels, in no header: hwservicemanager knows the number */
+/* Some Android kernels have it, and no header; hwservicemanager knows the number. */
 #define BINDER_SET_INHERIT_FIFO_PRIO ABI_IO('b', 10)
 #define BINDER_GET_NODE_DEBUG_INFO   ABI_IOWR('b', 11, struct binder_node_debug_info)
 #define BINDER_GET_NODE_INFO_FOR_REF ABI_IOWR('b', 12, struct binder_node_info_for_ref)

@@ -44,8 +44,8 @@
  * longer than a few ordinary calls. A stream of eight transactions is not cut.
  */
 #define BINDER_SLICE_COST 512
-#define BINDER_CALL_COST  64 /* of a transaction or reply */
-#define BINDER_FREE_COST  16 /* of BC_FREE_BUFFER, which may release objects and files */
+#define BINDER_CALL_COST  64 /* a transaction or reply */
+#define BINDER_FREE_COST  16 /* BC_FREE_BUFFER, which may release objects and files */
 
 /*
  * Bytes of returns that one read delivers at most, however large its buffer is: each return takes

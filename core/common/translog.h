@@ -14,8 +14,8 @@ enum binder_log_type { LOG_CALL, LOG_ONEWAY, LOG_REPLY };
 #define BINDER_LOG_RINGS 16
 
 struct binder_log_entry {
-	u64 start_ns; /* of the transaction, by host_now_ns(): the order in the text */
-	u32 debug_id; /* of the transaction; 0: the entry is unused */
+	u64 start_ns; /* when the transaction began (host_now_ns()): the order in the text */
+	u32 debug_id; /* the transaction's; 0: the entry is unused */
 	u8 call_type; /* enum binder_log_type */
 	s32 from_proc, from_thread, to_proc, to_thread;
 	u32 to_node;

@@ -21,7 +21,7 @@ struct reader {
 	bool delivered;	   /* anything besides BR_NOOP */
 	bool writable;	   /* the start of the buffer was written, or is not to be */
 	bool from_proc;	   /* the work dequeued last was the process's */
-	bool process_todo; /* of the thread, before the read */
+	bool process_todo; /* the thread's, before the read */
 	struct binder_work *completion; /* dequeued while not writable; the thread's spare */
 	_Alignas(8) u8 collected[COLLECTED_MAX];
 };

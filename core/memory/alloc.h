@@ -35,28 +35,28 @@ struct binder_resource {
 
 struct binder_buffer {
 	struct buffer_range range; /* range.off, range.size in bytes */
-	u32 debug_id;		   /* of the transaction that it came with */
+	u32 debug_id;		   /* the transaction's that it came with */
 	size_t data_size;
 	size_t offsets_size;
 	size_t extra_size;  /* scatter-gather buffers and security context */
 	bool async;	    /* from the one-way half */
 	bool clear_on_free; /* TF_CLEAR_BUF */
 	bool user_free;	    /* the receiver may free it (BC_FREE_BUFFER); atomic */
-	bool claimed;	    /* it is being freed */
-	bool released;	    /* its space is free already */
+	bool claimed;	    /* a thread is freeing it */
+	bool released;	    /* the space is free already, the struct is not */
 	bool oneway_spam_suspect;
 	/* receiver's inner_lock, marked: reports and buffer_is_detached_racy() load it */
 	struct binder_transaction *transaction;
 	struct binder_node *target_node; /* pinned; NULL for replies */
 	struct binder_resource *resources;
 	u32 nr_resources;
-	u32 nr_dropped; /* of the resources, while it is being released */
+	u32 nr_dropped; /* resources that are dropped already, while the buffer is being released */
 };
 
 struct binder_alloc {
 	/* Set once, but for the pages of the map. */
 	struct host_map map;
-	u64 base;    /* of the mapping in the process; set once, before size */
+	u64 base;    /* user address of the mapping; set once, before size */
 	size_t size; /* in bytes; 0: no mapping known; set once, atomic */
 
 	/* Written by the senders that reserve buffers, and by the owner that frees them. */
@@ -82,7 +82,7 @@ bool binder_alloc_is_attached(const struct binder_alloc *alloc);
 struct binder_buffer_request {
 	size_t data_size, offsets_size, extra_size; /* bytes */
 	bool async;
-	s32 pid; /* of the sender, for oneway_spam.h */
+	s32 pid; /* the sender's, for oneway_spam.h */
 	u32 debug_id;
 };
 /*

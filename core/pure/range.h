@@ -21,14 +21,14 @@ struct buffer_range {
 	size_t size;	       /* in bytes, more than 0 */
 	size_t gap;	       /* free bytes behind it */
 	u32 user;	       /* set by the caller, any number; 0: none */
-	u32 earlier_user;      /* of the last range that was released at the start of this one */
-	u32 gap_user;	       /* of the last range that was released at the start of the gap */
+	u32 earlier_user;      /* who had the last range that was released at the start of this one */
+	u32 gap_user;	       /* who had the last range that was released at the start of the gap */
 };
 
 struct range_space {
 	struct bt_root by_off;
 	struct bt_root by_gap;
-	struct buffer_range head; /* of size 0, before the first one */
+	struct buffer_range head; /* a range of size 0, before the first one */
 };
 
 /*

@@ -17,9 +17,9 @@
 
 /* An extra buffer that can still be patched. */
 struct sg_buffer {
-	u64 index;   /* of its object in the offsets array */
+	u64 index;   /* index of its object in the offsets array */
 	u64 length;  /* bytes */
-	u64 off;     /* of its copy, in the receiver's map */
+	u64 off;     /* where its copy is in the receiver's map */
 	u64 source;  /* address in the sender */
 	u64 min_off; /* end of the last patch in it */
 };
@@ -27,8 +27,8 @@ struct sg_buffer {
 #define SG_CHAIN_INLINE 8 /* deeper than any known client nests */
 
 struct sg_plan {
-	u64 off; /* of the next extra buffer, in the receiver's map */
-	u64 end; /* of the extra section */
+	u64 off; /* where the next extra buffer goes in the receiver's map */
+	u64 end; /* the extra section's */
 	struct sg_buffer *chain;
 	u32 depth;
 	u32 max;

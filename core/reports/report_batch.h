@@ -55,7 +55,7 @@ struct report_line {
 
 struct report_batch {
 	struct report_line lines[REPORT_BATCH_LINES];
-	s32 pids[REPORT_BATCH_LINES]; /* of the processes that have a reference to a node */
+	s32 pids[REPORT_BATCH_LINES]; /* the processes that have a reference to a node */
 	u32 nr, nr_pids;
 	u32 skip, skip_pids; /* how many were in earlier batches */
 	bool more;	     /* something did not fit */

@@ -17,11 +17,11 @@ struct binder_report {
 	bool begun;
 	struct binder_node *dead; /* the last dead node that was printed, pinned; or NULL */
 	bool dead_done;
-	u64 serial; /* of the process, if @in_proc; else those below follow */
+	u64 serial; /* the process's, if @in_proc; or else the last one's, and later ones follow */
 	bool in_proc;
-	u32 step; /* of the process */
-	bool more; /* of the thread, node or list that the last batch is of */
-	bool line_ended; /* of that node */
+	u32 step; /* what of the process is printed next */
+	bool more; /* the thread, node or list of the last batch has more lines */
+	bool line_ended; /* the line of that node has its end */
 	s32 tid;
 	u64 ptr;
 	u32 desc;
@@ -29,7 +29,7 @@ struct binder_report {
 	bool proc_printed;
 	bool thread_printed;
 	struct report_line thread; /* the heading */
-	/* of the present slice */
+	/* only while a slice is printed */
 	struct host_out *out;
 	struct binder_proc *proc; /* a reference; NULL: none */
 	u32 lines;

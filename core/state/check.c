@@ -357,13 +357,13 @@ static void check_kept(struct state_tally *c, const struct binder_transaction *t
 	    *marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT) || kept->to_proc || kept->to_thread ||
 	    kept->buffer)
 		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
-	/* What its sender serves meanwhile was made for it by way of @t. */
+	/* What the sender of the kept call serves meanwhile was made for it by way of @t. */
 	if (*marks & MARK_SENT && !(*marks & MARK_TOP) && !(*marks_of(c, t) & MARK_SERVED))
 		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
 	*marks |= MARK_KEPT;
 }
 
-/* Nobody has it: is that what a call that was left behind would leave? */
+/* Is @t, which nobody has, what a call that was left behind would leave? */
 static bool check_loose(struct state_tally *c, const struct binder_transaction *t)
 {
 	const struct binder_thread *thread = t->to_thread;

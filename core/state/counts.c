@@ -68,7 +68,7 @@ static void check_node(struct state_tally *c, struct binder_node *node)
 	excess.busy = node->proc && node->async_busy && !tally->busy;
 	if (excess.local_pins > excess.pins)
 		state_refuse(c, STATE_NODE, node, "a count is wrong");
-	/* As if the last weak reference ended: it is freed, or its owner is notified. */
+	/* Settling ends its last weak reference: the node is freed, or its owner is notified. */
 	excess.unused = !tally->refs && !pins && !node->local_strong && !node->local_weak &&
 			!bl_linked(&node->work.link);
 	if (excess.busy || state_has_excess_counts(&excess))

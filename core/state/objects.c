@@ -479,7 +479,7 @@ static void free_completions(struct bl_list *todo)
 	}
 }
 
-/* As before the first open. */
+/* Puts counters, ids and logs back to what they are before the first open. */
 static void forget_world(void)
 {
 	state_assert_private_world();

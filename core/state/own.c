@@ -69,7 +69,7 @@ static void write_stats(struct state_writer *w, const struct binder_stats *stats
 	}
 }
 
-/* Another version may know more or fewer of them. */
+/* Another version may know more or fewer counters. */
 static void read_stats(struct state_cursor *from, struct binder_stats *stats)
 {
 	char *base = (char *)stats;
@@ -154,7 +154,7 @@ static void link_resources(struct state_reader *r, struct state_cursor *from, vo
 	u64 nr = state_take_number(from);
 	u32 i;
 
-	/* Each takes at least three bytes. */
+	/* A resource takes at least three bytes. */
 	if (nr > (size_t)(from->end - from->at) / 3)
 		from->bad = true;
 	if (!nr || from->bad)
@@ -173,7 +173,7 @@ const struct state_own state_own_resources = { write_resources, NULL, link_resou
 
 /* ---- transactions -------------------------------------------------------------------- */
 
-/* The process whose memory it is: that of its sender, as far as that is still known. */
+/* The process that is charged for the transaction: its sender, if that is still known. */
 static void write_owner(struct state_writer *w, const void *object)
 {
 	const struct binder_transaction *t = object;
@@ -183,7 +183,7 @@ static void write_owner(struct state_writer *w, const void *object)
 
 const struct state_own state_own_owner = { write_owner, NULL, NULL };
 
-/* Valid only while it is on the stack of its receiver. */
+/* A to_parent is valid only while the call is on the stack of its receiver. */
 static void write_to_parent(struct state_writer *w, const void *object)
 {
 	const struct binder_transaction *t = object;
@@ -238,7 +238,7 @@ static void link_files(struct state_reader *r, struct state_cursor *from, void *
 	struct binder_transaction *t = object;
 	u64 nr = state_take_number(from);
 
-	/* Each takes at least four bytes. */
+	/* A file takes at least four bytes. */
 	if (nr > BINDER_MAX_FILES || nr > (size_t)(from->end - from->at) / 4)
 		from->bad = true;
 	if (!nr || from->bad)

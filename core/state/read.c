@@ -142,7 +142,7 @@ static void read_link(struct state_reader *r, const struct state_field *field,
 {
 	u64 number = state_take_number(from);
 
-	/* What an object is made for exists already. */
+	/* A context that an object is made for exists already. */
 	if (r->linking || field->kind == STATE_CONTEXT)
 		*(void **)at = state_object(r, field->kind, number);
 }

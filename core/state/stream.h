@@ -47,7 +47,7 @@ struct state_own {
 };
 
 enum state_type {
-	FIELD_NUMBER, /* of 1, 2, 4 or 8 bytes */
+	FIELD_NUMBER, /* a number of 1, 2, 4 or 8 bytes */
 	FIELD_BOOL,
 	FIELD_ATOMIC,
 	FIELD_LINK,  /* a pointer to an object of @kind */
@@ -168,7 +168,7 @@ struct state_reader {
 	struct state_objects objects;
 	struct binder_proc *proc; /* whose records are read; NULL: none yet */
 	struct state_bytes procs; /* of each buffer, by its number: the process that has it */
-	enum state_kind kind;	  /* of the present record */
+	enum state_kind kind;	  /* the present record's */
 	u64 host_id;		  /* the host's number in it */
 	bool entered;		  /* the object is in its place, and ends with the world */
 };
@@ -193,7 +193,7 @@ void state_read_fields(struct state_reader *r, enum state_kind kind, struct stat
 void *state_object(struct state_reader *r, enum state_kind kind, u64 number);
 /* Makes the object of a record, which is @from; NULL: failed. */
 void *state_make(struct state_reader *r, enum state_kind kind, struct state_cursor from);
-/* Its fields are read: enters it where it belongs. If that fails, it is freed. */
+/* Enters @object, whose fields are read, where it belongs. If that fails, it is freed. */
 void state_enter(struct state_reader *r, enum state_kind kind, void *object);
 /* Frees an object whose fields could not be read. */
 void state_unmake(enum state_kind kind, void *object);
@@ -227,15 +227,15 @@ static inline bool state_has_excess_counts(const struct state_excess *excess)
 struct state_loose {
 	struct binder_transaction *t;
 	struct binder_buffer *buffer;
-	struct binder_proc *proc;     /* that has the buffer */
-	struct binder_thread *thread; /* that was freeing it */
+	struct binder_proc *proc;     /* the process that has the buffer */
+	struct binder_thread *thread; /* the thread that was freeing the buffer */
 };
 
 /* Until binder_state_settle(): what it is to release. */
 struct state_left {
 	struct state_bytes excess; /* struct state_excess */
 	struct state_bytes loose;  /* struct state_loose */
-	u32 refs, transactions, completions; /* that there are */
+	u32 refs, transactions, completions; /* how many there are */
 };
 extern struct state_left state_left;
 void state_left_free(void);

@@ -224,7 +224,7 @@ static void write_list(struct state_writer *w, const struct state_field *field, 
 	}
 }
 
-/* Which of its owner's things a work is. */
+/* The number by which the reader finds @work again, which is in @todo. */
 static u32 work_number(const struct state_writer *w, const struct binder_work *work,
 		       const struct bl_list *todo)
 {

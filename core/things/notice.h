@@ -20,7 +20,7 @@ struct binder_thread;
 
 struct binder_notice {
 	struct binder_work work; /* inner_lock of proc, all but the cookie */
-	struct binder_proc *proc; /* that registered; never changes */
+	struct binder_proc *proc; /* the client that registered; never changes */
 	u64 cookie;		  /* never changes */
 	/* freezing only */
 	bool is_frozen; /* the state to deliver */

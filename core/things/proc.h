@@ -28,13 +28,13 @@ struct binder_proc {
 	u64 serial;		   /* rising in the order of opens; set once */
 	struct bl_list world_link; /* binder_world.lock */
 	/*
-	 * of its threads between calls: the priority of the opening thread; set once,
+	 * what its threads have between calls: the priority of the opening thread; set once,
 	 * before another thread sees the process
 	 */
 	struct host_priority default_priority;
 	struct binder_alloc alloc;
 
-	/* Its own threads. */
+	/* Written by its own threads. */
 	struct binder_lock outer_lock HOST_LINE_ALIGNED;
 	struct bt_root refs_by_desc GUARDED_BY(&outer_lock);
 	struct bt_root refs_by_node GUARDED_BY(&outer_lock);
@@ -43,7 +43,7 @@ struct binder_proc {
 	struct host_atomic nr_notices; /* death and freeze registrations */
 	struct binder_stats stats;
 
-	/* Its own threads and those that call it or reply to it. */
+	/* Written by its own threads and by those that call it or reply to it. */
 	struct binder_lock inner_lock HOST_LINE_ALIGNED;
 	struct bl_list todo GUARDED_BY(&inner_lock);
 	struct bl_list waiting_threads GUARDED_BY(&inner_lock);

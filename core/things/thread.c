@@ -80,7 +80,7 @@ static struct binder_thread *new_thread(struct binder_proc *proc, s32 tid, const
 		return NULL;
 	binder_thread_init(thread, proc);
 	thread->tid = tid;
-	host_atomic_set(&thread->refs, 2); /* of the tree and of the caller */
+	host_atomic_set(&thread->refs, 2); /* the tree's and the caller's */
 	thread->need_return = true;
 	if (host_thread_init(&thread->host, &proc->host, opener)) {
 		host_free(thread);

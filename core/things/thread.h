@@ -51,24 +51,24 @@ struct binder_thread {
 	struct bl_list todo;
 	struct binder_transaction *stack; /* innermost first */
 
-	/* None in the usual call; others read it. */
+	/* Written by no thread in the usual call, and read by others. */
 	struct binder_proc *proc HOST_LINE_ALIGNED; /* never changes; a reference */
 	s32 tid;				    /* never changes */
 	struct bt_node by_tid;
-	struct binder_error return_error; /* of what the thread sent */
-	struct binder_error reply_error;  /* of a call that it waits for */
+	struct binder_error return_error; /* for what the thread sent */
+	struct binder_error reply_error;  /* for a call that it waits for */
 
 	struct binder_extended_error ee HOST_LINE_ALIGNED;
 	/* Only used by the thread's own calls, without a lock. */
 	u32 next_id, nr_ids;			      /* debug ids that it may use */
 	u32 nr_unread;				      /* completions in todo */
 	struct binder_work *spare;		      /* memory for the next completion */
-	struct binder_transaction *spare_transaction; /* and for the next transaction */
-	struct binder_buffer *freeing;		      /* which it is releasing, with resources */
+	struct binder_transaction *spare_transaction; /* memory for the next transaction */
+	struct binder_buffer *freeing;		      /* a buffer, while it releases it */
 	struct host_priority priority;		      /* calls/inherit.h */
 	bool priority_known;
 	bool priority_lent;		   /* it may be real-time because of a call */
-	struct host_priority own_priority; /* before that */
+	struct host_priority own_priority; /* what it had before priority_lent */
 	enum binder_wait wait;
 	bool write_nonblock; /* WAIT_WRITE: for the read that follows */
 	bool long_command;   /* the next one was put off, and is executed when it comes again */
@@ -100,8 +100,8 @@ static inline u32 binder_thread_next_id(struct binder_thread *thread)
 }
 
 /*
- * By the thread's own call, before a command that takes long or not. True: it is to return
- * BINDER_AGAIN, and to come again.
+ * Asked by the thread's own call before a command, which @takes_long or does not. True: the call
+ * returns BINDER_AGAIN, and the command is executed when the thread comes again.
  */
 static inline bool binder_thread_put_off(struct binder_thread *thread, bool takes_long)
 {
@@ -187,7 +187,7 @@ void binder_wake_ilocked(struct binder_proc *proc, struct binder_thread *thread,
 	REQUIRES(&proc->inner_lock);
 /* Wakes a thread for work in proc->todo. */
 void binder_wake_proc_ilocked(struct binder_proc *proc) REQUIRES(&proc->inner_lock);
-/* The same if there is such work. No lock held. */
+/* Wakes a thread if there is work in proc->todo. No lock held. */
 void binder_wake_for_todo(struct binder_proc *proc);
 /* Removes and returns a waiting thread, to take new work of the process; NULL: none waits. */
 struct binder_thread *binder_select_thread_ilocked(struct binder_proc *proc)

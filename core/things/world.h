@@ -12,7 +12,7 @@
 struct binder_world {
 	struct binder_pi_mutex lock;
 	struct bl_list procs GUARDED_BY(&lock);	     /* binder_proc.world_link */
-	u64 last_serial GUARDED_BY(&lock);	     /* of a process */
+	u64 last_serial GUARDED_BY(&lock);	     /* the newest process has it */
 	struct bl_list dead_nodes GUARDED_BY(&lock); /* binder_node.dead_link */
 	struct bl_list contexts GUARDED_BY(&lock);   /* binder_context.world_link */
 	struct host_atomic last_id;

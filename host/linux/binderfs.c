@@ -38,7 +38,7 @@
 #define RESERVED_MINORS 4
 #define CONTROL_NAME "binder-control"
 
-/* As in <linux/android/binderfs.h>, which cannot be included together with common/abi.h. */
+/* The argument of <linux/android/binderfs.h>, which cannot be included with common/abi.h. */
 struct binderfs_device {
 	char name[BINDER_NAME_MAX + 1];
 	u32 major;

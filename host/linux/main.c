@@ -37,7 +37,7 @@ module_param_named(restrict_freeze, policy_restrict_freeze, bool, 0644);
 MODULE_PARM_DESC(restrict_freeze, "BINDER_FREEZE only of processes of the same user, or by root or "
 				  "the context manager of the device (default: N, as stock)");
 
-/* Of names that are shared with other drivers: NULL finds out. */
+/* Names that are shared with other drivers: with NULL, the module finds out. */
 static char *filesystem, *family, *debugfs;
 module_param(filesystem, charp, 0444);
 MODULE_PARM_DESC(filesystem, "file system type besides anybinder (default: binder, if it is free)");

@@ -17,7 +17,7 @@
 #include <linux/string.h>
 #include <net/genetlink.h>
 
-/* As in <linux/android/binder_netlink.h>, which older kernels do not have. */
+/* The numbers of <linux/android/binder_netlink.h>, which older kernels do not have. */
 #define STOCK_NAME     "binder"
 #define OWN_NAME       "anybinder"
 #define FAMILY_VERSION 1
@@ -54,7 +54,7 @@ static struct genl_family family __ro_after_init = {
 
 static bool registered __ro_after_init;
 
-/* -errno. */
+/* Registers the family by @name. 0 or -errno. */
 static int __init netlink_register(const char *name)
 {
 	if (strscpy(family.name, name, sizeof(family.name)) < 0)
@@ -89,13 +89,13 @@ bool netlink_registered(void)
 	return registered;
 }
 
-/* An unknown number is left out. -EMSGSIZE. */
+/* Adds a number, unless it is unknown. 0 or -EMSGSIZE. */
 static int netlink_put_known(struct sk_buff *msg, int attribute, s32 pid)
 {
 	return pid ? nla_put_u32(msg, attribute, pid) : 0;
 }
 
-/* -EMSGSIZE. */
+/* Writes the attributes of a failure. 0 or -EMSGSIZE. */
 static int netlink_put_failure(struct sk_buff *msg, const struct host_txn_failure *failure)
 {
 	return nla_put_u32(msg, A_REPORT_ERROR, failure->error) ?:

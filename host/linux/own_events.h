@@ -43,8 +43,9 @@ TRACE_EVENT(binder_stage,
 );
 
 /*
- * That of the caller (policy -1 for a one-way call, which carries none), and that with which the
- * thread serves the call: a real-time priority for SCHED_FIFO and SCHED_RR, or a nice value.
+ * Two priorities: the caller's (policy -1 for a one-way call, which carries none), and the one at
+ * which the thread serves the call: a real-time priority for SCHED_FIFO and SCHED_RR, or a nice
+ * value.
  */
 TRACE_EVENT(binder_priorities,
 	TP_PROTO(u32 transaction, int caller_policy, int caller_prio, int policy, int prio),
@@ -92,7 +93,7 @@ TRACE_EVENT(binder_priorities,
 )
 
 BINDER_DATA_EVENT(binder_data);
-/* Of a transaction with TF_CLEAR_BUF. */
+/* The data of a transaction with TF_CLEAR_BUF. */
 BINDER_DATA_EVENT(binder_data_to_clear);
 
 #endif
