@@ -14,6 +14,7 @@
 #include "caps.h"
 #include "replace.h"
 #include "runner.h"
+#include "tests/lib/tap.h"
 #include "tests/version.h"
 
 static struct test *tests;
@@ -185,7 +186,8 @@ static void json_result(FILE *file, bool first, const struct test *test,
 	fputc('}', file);
 }
 
-static void run_one(const struct test *test, unsigned int number, struct result *result)
+static void run_one(struct tap *tap, const struct test *test, unsigned int number,
+		    struct result *result)
 {
 	const char *reason = caps_missing(test->caps);
 
@@ -200,21 +202,16 @@ static void run_one(const struct test *test, unsigned int number, struct result 
 		runner_run(test, options.dir, devices[number % 3], devices[(number + 1) % 3],
 			   options.timeout_ms, result);
 	}
-	switch (result->outcome) {
-	case OUTCOME_PASSED:
-		printf("ok %u %s\n", number, test->name);
-		break;
-	case OUTCOME_SKIPPED:
-		printf("ok %u %s # SKIP %.*s\n", number, test->name,
-		       (int)strcspn(result->output, "\n"), result->output);
-		break;
-	case OUTCOME_FAILED:
+	if (result->outcome == OUTCOME_SKIPPED) {
+		result->output[strcspn(result->output, "\n")] = '\0';
+		tap_skip(tap, test->name, result->output);
+		return;
+	}
+	if (result->outcome == OUTCOME_FAILED) {
 		printf("#   rule: %s\n", test->rule);
 		print_lines(result->output);
-		printf("not ok %u %s\n", number, test->name);
-		break;
 	}
-	fflush(stdout);
+	tap_case(tap, result->outcome == OUTCOME_PASSED, test->name);
 }
 
 static bool is_replaced(void)
@@ -230,8 +227,8 @@ static void begin_replacing(void)
 		replace_steadily((unsigned int)options.replace_ms);
 }
 
-/* False: not every hand-over succeeded, whether a client has noticed or not. */
-static bool end_replacing(unsigned int number)
+/* One case more: every hand-over succeeded, whether a client would have noticed or not. */
+static void end_replacing(struct tap *tap)
 {
 	unsigned int count;
 	const char *why = replace_end(&count);
@@ -239,15 +236,14 @@ static bool end_replacing(unsigned int number)
 	printf("# hand-overs: %u\n", count);
 	if (why)
 		printf("#   %s\n", why);
-	printf("%sok %u hand-overs\n", why ? "not " : "", number);
-	return !why;
+	tap_case(tap, !why, "hand-overs");
 }
 
 static int run_all(FILE *json)
 {
 	static struct result result;
-	int counts[3] = { 0 };
-	unsigned int number = 0, nr_run = 0;
+	struct tap tap = { 0 };
+	unsigned int number = 0;
 
 	runner_init();
 	if (is_replaced())
@@ -258,20 +254,17 @@ static int run_all(FILE *json)
 		number++;
 		if (options.parts && number % options.parts != options.part % options.parts)
 			continue;
-		run_one(test, number, &result);
+		run_one(&tap, test, number, &result);
 		if (json)
-			json_result(json, !nr_run, test, &result);
-		counts[result.outcome]++;
-		nr_run++;
+			json_result(json, tap.cases == 1, test, &result);
 	}
 	if (json) {
-		fputs(nr_run ? "\n]\n" : "[]\n", json);
+		fputs(tap.cases ? "\n]\n" : "[]\n", json);
 		fclose(json);
 	}
-	if (is_replaced() && nr_run)
-		counts[end_replacing(++nr_run) ? OUTCOME_PASSED : OUTCOME_FAILED]++;
-	printf("1..%u\n", nr_run);
-	return counts[OUTCOME_FAILED] || !nr_run;
+	if (is_replaced() && tap.cases)
+		end_replacing(&tap);
+	return tap_end(&tap);
 }
 
 static void list_all(void)
