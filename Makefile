@@ -99,7 +99,7 @@ $(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test)
 	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
 TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
 
-.PHONY: all check test test-needs vm-test vm-build bench demo setup tidy lint clean help \
+.PHONY: all check test test-needs tests-compiled vm-test vm-build bench demo setup tidy lint clean help \
 	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
@@ -164,7 +164,11 @@ test:
 		$(call pytest,$(WORKERS),$(PROGRAMS) $(TEST_PROGRAMS)) --record $(BUILD)/test.total; \
 		status=$$?; wait; exit $$status
 
-test-needs: all $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
+# The tests are compiled once, and not by each process that runs some.
+tests-compiled:
+	@nice -n 19 $(PYTHON) -m pytest --collect-only -qq >/dev/null
+
+test-needs: all tests-compiled $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
 
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the totals
 vm-test:

@@ -11,8 +11,7 @@ import os
 import re
 import sys
 
-sys.dont_write_bytecode = True
-import tidy_tree  # noqa: E402 (no bytecode beside the scripts)
+import tidy_tree
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70

@@ -21,7 +21,6 @@ import signal
 import sys
 import time
 
-sys.dont_write_bytecode = True
 import minimise  # noqa: E402
 import sides  # noqa: E402
 

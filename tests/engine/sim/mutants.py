@@ -7,7 +7,6 @@
 import os
 import sys
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../lib"))
 import anchors  # noqa: E402
 
