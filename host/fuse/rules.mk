@@ -78,7 +78,7 @@ $(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daem
 	gate_test.o daemon_log.o runnable.o thread.o) tests/engine/unit/runner.o)
 
 $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
-	$(addprefix clients/,users.o user_charges.o user_memory.o user_time.o users_test.o)) \
+	$(addprefix clients/,users.o users_test.o)) \
 	tests/engine/unit/runner.o)
 
 $(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \

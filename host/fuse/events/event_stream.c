@@ -42,18 +42,11 @@
 struct events_reader {
 	struct events_reader *next;
 	struct events_position position;
-	bool header_sent;
-	/* of a predecessor; read first */
+	struct events_reader_state state;
+	/* events of a predecessor; read first */
 	struct event_record *pending;
 	size_t nr_pending;
 	size_t next_pending;
-	/* the READ that waits */
-	u64 unique;			/* 0: none */
-	size_t room;			/* records */
-	u64 idle_ns;			/* when it returns EVENT_IDLE */
-	/* the poller that waits */
-	bool poll_armed;
-	u64 poll_handle;
 };
 
 struct events_readers {
@@ -141,9 +134,9 @@ static size_t collect_portion(struct events_readers *all, struct events_reader *
 	struct event_record *portion = all->portion;
 	size_t count = 0;
 
-	if (!reader->header_sent)
+	if (!reader->state.header_sent)
 		put_header(&portion[count++], now_ns);
-	reader->header_sent = true;
+	reader->state.header_sent = true;
 	while (count < room && reader->next_pending < reader->nr_pending)
 		portion[count++] = reader->pending[reader->next_pending++];
 	if (room - count < 2)	/* for events_ring_copy() */
@@ -159,22 +152,22 @@ static void reply_portion(const struct events_readers *all, u64 unique, size_t c
 /* Replies to the READ that waits, if there is something or it has waited long enough. */
 static void serve_read(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
-	size_t count = collect_portion(all, reader, reader->room, now_ns);
+	size_t count = collect_portion(all, reader, reader->state.room, now_ns);
 
-	if (!count && now_ns < reader->idle_ns)
+	if (!count && now_ns < reader->state.idle_ns)
 		return;
 	if (!count)
 		all->portion[count++] = (struct event_record){ .time_ns = now_ns,
 							       .kind = EVENT_IDLE };
-	reply_portion(all, reader->unique, count);
-	reader->unique = 0;
+	reply_portion(all, reader->state.unique, count);
+	reader->state.unique = 0;
 }
 
 /* Is there something to read for @reader? It passes over what it does not want. */
 static bool has_something(struct events_readers *all, struct events_reader *reader, u64 now_ns)
 {
 	struct events_position after = reader->position;
-	bool found = !reader->header_sent || reader->next_pending < reader->nr_pending ||
+	bool found = !reader->state.header_sent || reader->next_pending < reader->nr_pending ||
 		     events_ring_copy(&after, now_ns, all->portion, PORTION);
 
 	if (!found)
@@ -186,8 +179,8 @@ static void serve_poll(struct events_readers *all, struct events_reader *reader,
 {
 	if (!has_something(all, reader, now_ns))
 		return;
-	reader->poll_armed = false;
-	session_notify_poll(reader->poll_handle);
+	reader->state.poll_armed = false;
+	session_notify_poll(reader->state.poll_handle);
 }
 
 static bool serve_readers(struct events_readers *all)
@@ -196,11 +189,11 @@ static bool serve_readers(struct events_readers *all)
 	bool waits = false;
 
 	for (struct events_reader *reader = all->first; reader; reader = reader->next) {
-		if (reader->unique)
+		if (reader->state.unique)
 			serve_read(all, reader, now_ns);
-		if (reader->poll_armed)
+		if (reader->state.poll_armed)
 			serve_poll(all, reader, now_ns);
-		waits |= reader->unique || reader->poll_armed;
+		waits |= reader->state.unique || reader->state.poll_armed;
 	}
 	return waits;
 }
@@ -306,7 +299,7 @@ static int try_read(struct events_reader *reader, const struct request *request)
 	if (room < 2)
 		return -EINVAL;
 	guard_mutex(&all->lock);
-	if (reader->unique)
+	if (reader->state.unique)
 		return -EBUSY;
 	if (room > PORTION)
 		room = PORTION;
@@ -319,9 +312,9 @@ static int try_read(struct events_reader *reader, const struct request *request)
 		return -EAGAIN;
 	if (worker_was_interrupted(request->head->unique))
 		return -EINTR;
-	reader->unique = request->head->unique;
-	reader->room = room;
-	reader->idle_ns = now_ns + IDLE_NS;
+	reader->state.unique = request->head->unique;
+	reader->state.room = (u32)room;
+	reader->state.idle_ns = now_ns + IDLE_NS;
 	pthread_cond_signal(&all->one_waits);
 	return 0;
 }
@@ -389,8 +382,8 @@ void events_poll(struct events_reader *reader, const struct request *request)
 	if (has_something(all, reader, clock_now_ns())) {
 		out.revents |= POLLIN;
 	} else if (in->flags & FUSE_POLL_SCHEDULE_NOTIFY) {
-		reader->poll_handle = in->kh;
-		reader->poll_armed = true;
+		reader->state.poll_handle = in->kh;
+		reader->state.poll_armed = true;
 		pthread_cond_signal(&all->one_waits);
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -408,9 +401,9 @@ bool events_interrupt(u64 unique)
 
 	pthread_mutex_lock(&all->lock);
 	for (struct events_reader *reader = all->first; reader && !found; reader = reader->next) {
-		found = reader->unique == unique;
+		found = reader->state.unique == unique;
 		if (found)
-			reader->unique = 0;
+			reader->state.unique = 0;
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (found)
@@ -435,17 +428,10 @@ struct event_record *events_save(const struct events_reader *reader,
 			       left * sizeof(*pending));
 		*nr = left + events_ring_copy(&position, UINT64_MAX, pending + left, room - left);
 	}
-	*state = (struct events_reader_state){
-		.unique = reader->unique,
-		.idle_ns = reader->idle_ns,
-		.poll_handle = reader->poll_handle,
-		.end = events_ring_end(),
-		.lost = position.lost + (events_ring_end() - position.number),
-		.mask = position.mask,
-		.room = (u32)reader->room,
-		.header_sent = reader->header_sent,
-		.poll_armed = reader->poll_armed,
-	};
+	*state = reader->state;
+	state->end = events_ring_end();
+	state->lost = position.lost + (events_ring_end() - position.number);
+	state->mask = position.mask;
 	return pending;
 }
 
@@ -457,12 +443,9 @@ struct events_reader *events_restore(const struct events_reader_state *state,
 	if (!reader)
 		return NULL;
 	reader->position.lost = state->lost;
-	reader->header_sent = state->header_sent;
-	reader->unique = state->unique;
-	reader->room = state->room < PORTION ? state->room : PORTION;
-	reader->idle_ns = state->idle_ns;
-	reader->poll_armed = state->poll_armed;
-	reader->poll_handle = state->poll_handle;
+	reader->state = *state;
+	if (reader->state.room > PORTION)
+		reader->state.room = PORTION;
 	reader->pending = malloc(nr * sizeof(*pending) + 1);
 	if (reader->pending && nr)
 		memcpy(reader->pending, pending, nr * sizeof(*pending));

@@ -62,16 +62,17 @@ void events_poll(struct events_reader *reader, const struct request *request);
 
 /* ---- handing over ---- */
 
+/* What a reader waits for. The last three are set as it is handed over. */
 struct events_reader_state {
 	u64 unique;		/* of the READ that waits; 0: none */
-	u64 idle_ns;
-	u64 poll_handle;
-	u64 end;		/* the number of the event after the last one */
-	u64 lost;
-	u32 mask;
-	u32 room;
+	u64 idle_ns;		/* when that returns EVENT_IDLE */
+	u64 poll_handle;	/* of the poller that waits */
+	u32 room;		/* records that the READ takes */
 	bool header_sent;
 	bool poll_armed;
+	u32 mask;
+	u64 end;		/* the number of the event after the last one */
+	u64 lost;
 };
 
 /* Events for a reader that are handed over with it; it is told how many more there were. */

@@ -387,8 +387,8 @@ TEST(inject_stuck_in_the_middle)
 	struct one_file one;
 	int fds_before, slow = 30;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
-		.blocking = BLOCK_READ, .prepare = prepare_slow_close }));
+	REQUIRE(receiver_start(&receiver,
+			       &(struct receiver_options){ .prepare = prepare_slow_close }));
 	REQUIRE(one_file_init(&one, &receiver));
 	fds_before = count_fds(receiver.pid);
 	one.waited.job.timeout_ms = 100;
@@ -441,8 +441,7 @@ static bool refused(void (*prepare)(struct report *report), int expect)
 	struct receiver receiver;
 	int fds_before;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
-		.blocking = BLOCK_READ, .prepare = prepare }), false);
+	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ .prepare = prepare }), false);
 	fds_before = count_fds(receiver.pid);
 	for (int i = 1; i <= 3; i++) {
 		REQUIRE(one_file_run(&receiver) == expect, false);
