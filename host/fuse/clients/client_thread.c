@@ -70,7 +70,8 @@ bool client_thread_is_dying(pid_t tid)
 	return pending && (strtoull(pending, NULL, 16) & 1u << (SIGKILL - 1));
 }
 
-bool client_thread_is_of(pid_t tid, pid_t pid)
+/* Is the thread one of the process @pid? */
+static bool is_of(pid_t tid, pid_t pid)
 {
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
 }
@@ -80,7 +81,7 @@ pid_t client_thread_pid(const struct host_thread *thread)
 	char buffer[2048];
 	const char *tgid = NULL;
 
-	if (client_thread_is_of(thread->tid, thread->proc->pid))
+	if (is_of(thread->tid, thread->proc->pid))
 		return thread->proc->pid;
 	if (client_thread_read_file(thread->tid, "status", buffer, sizeof(buffer)) > 0)
 		tgid = client_thread_line(buffer, "Tgid:");
@@ -127,7 +128,7 @@ bool client_thread_opener_is_gone(const struct host_proc *proc)
 void client_thread_note(struct host_proc *proc, pid_t tid)
 {
 	/* in this order: the opener, if it lives afterwards, also had its number before */
-	if (!client_thread_is_of(tid, proc->pid) || client_thread_opener_is_gone(proc))
+	if (!is_of(tid, proc->pid) || client_thread_opener_is_gone(proc))
 		atomic_store(&proc->is_shared, true);
 }
 

@@ -25,9 +25,6 @@ bool client_thread_exists(pid_t tid);
 /* Was the thread killed, though it has not exited yet? */
 bool client_thread_is_dying(pid_t tid);
 
-/* Is the thread one of the process @pid? */
-bool client_thread_is_of(pid_t tid, pid_t pid);
-
 /*
  * The process of @thread; 0 if there is none. It is not that of the opener if another process has
  * inherited the descriptor of the device.

@@ -75,7 +75,7 @@ void fds_put(struct host_file *file);
 
 enum install_state {
 	INSTALL_NONE,
-	INSTALL_WANTED, /* by the engine */
+	INSTALL_WANTED,		/* by the engine */
 	INSTALL_DONE,		/* finished, or failed with @error */
 };
 

@@ -45,7 +45,7 @@
 #define LOST_SIGNAL_MS 10
 /* An injector that has not looked at its tracees for so long got no processor time. */
 #define ASLEEP_MS 500
-/* How long inject_stop() waits beyond the timeout for a tracee in one of the plan's calls. */
+/* How long beyond the timeout a tracee is looked at that is in one of the plan's calls. */
 #define STUCK_MS 2000
 #define NR_BUCKETS 64
 
@@ -74,13 +74,11 @@ struct tracee {
 struct injector {
 	struct injector *next;		/* of all; guarded by injectors_lock */
 	struct daemon *daemon;		/* for which the callbacks of jobs work */
-	pthread_t thread;
 	int eventfd;
 	int signalfd;
 	pthread_mutex_t lock;
 	struct inject_job *queue;	/* GUARDED_BY(&lock), oldest first */
 	struct inject_job **queue_end;	/* GUARDED_BY(&lock) */
-	bool stopping;			/* GUARDED_BY(&lock) */
 
 	/* Private to the thread, except that others read the last two. */
 	struct tracee *buckets[NR_BUCKETS];
@@ -367,14 +365,6 @@ static int check_deadlines(struct injector *injector, uint64_t *checked)
 	return nr_unfinished;
 }
 
-/* The state of those left at the end was not changed; the kernel detaches them. */
-static void drop_tracees(struct injector *injector)
-{
-	for (int i = 0; i < NR_BUCKETS; i++)
-		while (injector->buckets[i])
-			end_tracee(injector, injector->buckets[i], -ECANCELED);
-}
-
 static int inject_seize(struct injector *injector, struct inject_job *job, struct tracee *tracee)
 {
 	int timeout_ms = job->timeout_ms ? job->timeout_ms : INJECT_TIMEOUT_MS;
@@ -428,13 +418,12 @@ static void start_job(struct injector *injector, struct inject_job *job)
 	job->armed(job, 0);
 }
 
-/* Takes the oldest queued job; *@stopping: the thread is to end. */
-static struct inject_job *take_job(struct injector *injector, bool *stopping)
+/* Takes the oldest queued job; NULL: none. */
+static struct inject_job *take_job(struct injector *injector)
 {
 	struct inject_job *job;
 
 	pthread_mutex_lock(&injector->lock);
-	*stopping = injector->stopping;
 	job = injector->queue;
 	if (job) {
 		injector->queue = job->next;
@@ -481,10 +470,9 @@ static void *injector_main(void *arg)
 	};
 	uint64_t checked_ms = now_ms();
 	int nr_unfinished = 0;
-	bool stopping = false;
 
 	daemon_self = injector->daemon;
-	while (!stopping || nr_unfinished) {
+	for (;;) {
 		struct inject_job *job;
 
 		atomic_store(&injector->idle, !atomic_load(&injector->nr_tracees));
@@ -495,16 +483,11 @@ static void *injector_main(void *arg)
 		if (inject_clear(&fds[0]))
 			wake_others(injector);
 		inject_clear(&fds[1]);
-		while ((job = take_job(injector, &stopping))) {
-			if (stopping)
-				job->armed(job, -ECANCELED);
-			else
-				start_job(injector, job);
-		}
+		while ((job = take_job(injector)))
+			start_job(injector, job);
 		handle_reports(injector);
 		nr_unfinished = check_deadlines(injector, &checked_ms);
 	}
-	drop_tracees(injector);
 	return NULL;
 }
 
@@ -535,6 +518,7 @@ static void free_injector(struct injector *injector)
 int inject_start(struct injector **out)
 {
 	struct injector *injector;
+	pthread_t thread;
 	int error;
 
 	if (!inject_arch_supported())
@@ -549,11 +533,12 @@ int inject_start(struct injector **out)
 	pthread_mutex_init(&injector->lock, NULL);
 	error = open_descriptors(injector);
 	if (!error)
-		error = -pthread_create(&injector->thread, NULL, injector_main, injector);
+		error = -pthread_create(&thread, NULL, injector_main, injector);
 	if (error) {
 		free_injector(injector);
 		return error;
 	}
+	pthread_detach(thread);
 	pthread_mutex_lock(&injectors_lock);
 	injector->next = injectors;
 	injectors = injector;
@@ -575,21 +560,4 @@ void inject_submit(struct injector *injector, struct inject_job *job)
 bool inject_is_idle(const struct injector *injector)
 {
 	return atomic_load(&injector->idle);
-}
-
-void inject_stop(struct injector *injector)
-{
-	struct injector **slot = &injectors;
-
-	pthread_mutex_lock(&injector->lock);
-	injector->stopping = true;
-	pthread_mutex_unlock(&injector->lock);
-	inject_wake(injector);
-	pthread_join(injector->thread, NULL);
-	pthread_mutex_lock(&injectors_lock);
-	while (*slot != injector)
-		slot = &(*slot)->next;
-	*slot = injector->next;
-	pthread_mutex_unlock(&injectors_lock);
-	free_injector(injector);
 }

@@ -53,7 +53,7 @@ struct injector;
  * Errors: -ESRCH the receiver exited, -EPERM no permission to trace it (or it is traced already),
  * -EBUSY a job for it is in progress, -EMFILE its descriptor table is full (one slot more than
  * nr_install is needed for a moment), -ETIMEDOUT it did not stop, -ENOSYS it did not enter the
- * kernel in a known way, -EFAULT no scratch memory, -ECANCELED inject_stop(); any other error is
+ * kernel in a known way, -EFAULT no scratch memory; any other error is
  * that of a system call of the receiver (for example chosen by a seccomp filter).
  */
 struct inject_job {
@@ -88,11 +88,5 @@ void inject_submit(struct injector *injector, struct inject_job *job);
 
 /* Has the injector left its last receiver, and closed what it got from there after done()? */
 bool inject_is_idle(const struct injector *injector);
-
-/*
- * Waits for the jobs in progress (at most their timeouts), fails queued jobs with -ECANCELED, ends
- * the thread and frees everything. Sleeps; must not be called from a callback.
- */
-void inject_stop(struct injector *injector);
 
 #endif

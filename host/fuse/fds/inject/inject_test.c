@@ -354,7 +354,7 @@ static void nothing(void)
 int main(int argc, char **argv)
 {
 	struct rlimit limit = { 4096, 4096 };
-	int err, status;
+	int err;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	err = probe_ptrace();
@@ -368,7 +368,5 @@ int main(int argc, char **argv)
 		printf("inject_start: %s\n", strerror(-err));
 		return 1;
 	}
-	status = unit_run(argv + 1, nothing, nothing);
-	inject_stop(injector);
-	return status;
+	return unit_run(argv + 1, nothing, nothing);
 }
