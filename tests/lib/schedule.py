@@ -23,9 +23,9 @@ def pytest_addoption(parser):
     group = parser.getgroup("anybinder")
     group.addoption("--vm", action="store_true", help="the tests of `make vm-test`")
     group.addoption("--long", action="store_true", help="also tests that take long")
-    group.addoption("--turn", type=int, default=os.environ.get("TURN"),
+    group.addoption("--turn", type=int, default=os.environ.get("TURN") or None,
                     help="the Nth of each group of alternatives")
-    group.addoption("--again", type=int, default=int(os.environ.get("TEST_AGAIN", "0")),
+    group.addoption("--again", type=int, default=int(os.environ.get("TEST_AGAIN") or 0),
                     help="run up to N failed tests once more")
     group.addoption("--record", help="file for the total line")
 
@@ -114,11 +114,11 @@ def pytest_sessionfinish(session):
     stats = reporter.stats
     failed = {item_of(report) for kind in ("failed", "error") for report in stats.get(kind, [])
               if hasattr(report, "when") and report.when != "collect"}
-    if 0 < len(failed) <= config.option.again and "error" not in stats:
-        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--long",
-                               *sorted(failed)], stdin=subprocess.DEVNULL, check=False)
+    if 0 < len(failed) <= config.option.again:
+        done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--again",
+                               "0", *sorted(failed)], stdin=subprocess.DEVNULL, check=False)
         if done.returncode == 0:
-            stats["unstable"] = stats.pop("failed")
+            stats["unstable"] = stats.pop("failed", []) + stats.pop("error", [])
             session.exitstatus = 0
     if config.option.record:
         counts = [len(stats.get(kind, [])) for kind in ("passed", "failed", "skipped", "error")]
