@@ -48,7 +48,7 @@ static void log_init(const struct log *log)
 		struct ring *ring = &log->rings[i];
 
 		binder_lock_init(&ring->lock, RANK_LOG);
-		/* In the test host one world follows another. Other hosts never touch these pages. */
+		/* In the test host one world follows another. Other hosts touch none of it. */
 		if (ring->next) {
 			ring->next = 0;
 			host_memset(ring->slots, 0, sizeof(ring->slots));

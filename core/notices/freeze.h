@@ -33,8 +33,8 @@ bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notic
  * BINDER_FREEZE of all opens of process info->pid. 0; -EINVAL no such process; -EPERM the
  * host does not allow it, of the newest open or of an older one; -EAGAIN calls
  * were still outstanding when the time was up, and the process is not frozen;
- * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume() with 0 if it was woken, or
- * with the -EAGAIN or -EINTR that ended its wait.
+ * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume() with 0 if it was woken,
+ * or with the -EAGAIN or -EINTR that ended its wait.
  */
 int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze_info *info);
 int binder_freeze_resume(struct binder_thread *thread, int ended);

@@ -21,8 +21,8 @@ struct buffer_range {
 	size_t size;	       /* in bytes, more than 0 */
 	size_t gap;	       /* free bytes behind it */
 	u32 user;	       /* set by the caller, any number; 0: none */
-	u32 earlier_user;      /* who had the last range that was released at the start of this one */
-	u32 gap_user;	       /* who had the last range that was released at the start of the gap */
+	u32 earlier_user;      /* who had the last range released at the start of this one */
+	u32 gap_user;	       /* who had the last range released at the start of the gap */
 };
 
 struct range_space {

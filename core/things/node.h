@@ -70,8 +70,8 @@ struct binder_node *binder_node_find_from(struct binder_proc *proc, u64 ptr);
 void binder_node_describe_from(struct binder_proc *proc, u64 ptr,
 			       struct binder_node_debug_info *info);
 /*
- * Finds the node as binder_node_find() does; creates the node from @fbo's ptr, cookie and flags if there is
- * none. NULL: no memory, or BINDER_MAX_NODES. May sleep.
+ * Finds the node as binder_node_find() does; creates the node from @fbo's ptr, cookie and flags if
+ * there is none. NULL: no memory, or BINDER_MAX_NODES. May sleep.
  */
 struct binder_node *binder_node_find_or_new(struct binder_proc *proc,
 					    const struct flat_binder_object *fbo);
