@@ -12,7 +12,7 @@
 /* A number that threads running at the same time rarely share; it may change. [atomic] */
 static inline u32 host_shard(void);
 
-/* ---- stages of a round trip (things/stage.h) ------------------------------ */
+/* ---- stages of a round trip (entities/stage.h) ------------------------------ */
 
 enum host_stage {
 	HOST_STAGE_IOC,

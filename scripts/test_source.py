@@ -11,7 +11,7 @@ from building import TOP, variable
 
 # A breach that is planted, and what clang says of it.
 PLANTED = {
-    "LOCKS": ('#include "things/proc.h"\nint f(struct binder_proc *p);\n'
+    "LOCKS": ('#include "entities/proc.h"\nint f(struct binder_proc *p);\n'
               "int f(struct binder_proc *p) { return p->nr_threads; }\n", "requires holding"),
     "ATOMICS": ("_Atomic int x;\nvoid f(void) { x++; }\n", "implicit use"),
 }

@@ -40,8 +40,8 @@ PLANTED_IN_FILES = {
 LOAD = "#define load(x) \\\n\tREAD_ONCE(x)\n"
 LISTED = HEADING + "| place | functions | litmus |\n|---|---|---|\n| a | `b` | `c` |\n"
 LOCKLESS_PLANTED = [
-    ({LOCKING: HEADING, "core/things/a.c": "static int b(int x,\n\t     int y)\n{\n"
-      "\treturn READ_ONCE(x);\n}\n"}, "core/things/a.c", 1),
+    ({LOCKING: HEADING, "core/entities/a.c": "static int b(int x,\n\t     int y)\n{\n"
+      "\treturn READ_ONCE(x);\n}\n"}, "core/entities/a.c", 1),
     ({LOCKING: HEADING, "host/fuse/a.c": LOAD + "int b(int x)\n{\n\treturn load(x);\n}\n"},
      "host/fuse/a.c", 3),
     ({LOCKING: LISTED, LITMUS + "c.litmus": ""}, LOCKING, 4),
@@ -62,7 +62,7 @@ PAGES_INNOCENT = {"docs/a.md": "# A (a), b\n[b](b.md#a-b) [a](#a-a-b) `docs/b.md
 
 def ring(count):
     """Rooms of one folder that include each other in a ring."""
-    return {f"core/things/r{i}.h": f'#include "things/r{(i + 1) % count}.h"\n'
+    return {f"core/entities/r{i}.h": f'#include "entities/r{(i + 1) % count}.h"\n'
             for i in range(count)}
 
 
@@ -106,7 +106,7 @@ PLANTED_IN_TREES = {
     "rule_pages": PAGES_PLANTED,
     **RUST_PLANTED,
     "rule_layers": [
-        ({"core/things/a.c": '#include "calls/b.h"\n'}, "core/things/a.c", 1),
+        ({"core/entities/a.c": '#include "calls/b.h"\n'}, "core/entities/a.c", 1),
         ({"core/calls/a.c": '#include "core.h"\n'}, "core/calls/a.c", 1),
         ({"core/attic/a.c": "\n"}, "core/attic/a.c", 1)],
     "rule_fuse_layers": [
@@ -130,18 +130,19 @@ PLANTED_IN_TREES = {
             ("void f(void)\n{\n\tstatic int a;\n}\n", 3),
             ("\tstatic _Alignas(8) char a[1 +\n", 1), ("\tstatic void (*a)(int b);\n", 1))],
     "rule_knot": [
-        (ring(KNOT_MAX + 1), "core/things/r0.c", 1),
+        (ring(KNOT_MAX + 1), "core/entities/r0.c", 1),
         ({"host/fuse/a.c": '#include "b.h"\n', "host/fuse/b.h": '#include "a.h"\n',
           "host/fuse/a.h": "\n"}, "host/fuse/a.c", 1)],
     "rule_hosts": [
-        ({"host/fuse/a.c": '#include "things/proc.h"\n'}, "host/fuse/a.c", 1),
+        ({"host/fuse/a.c": '#include "entities/proc.h"\n'}, "host/fuse/a.c", 1),
         ({"host/linux/a.c": "\n\tbinder_lock(&proc->inner_lock);\n"}, "host/linux/a.c", 2),
         ({"host/linux/a.c": "\tbinder_mutex_unlock(&world.lock);\n"}, "host/linux/a.c", 1)],
     "rule_locked_names": [
-        ({"core/things/a.c": "int f_ilocked(int x)\n{\n\treturn x;\n}\n"}, "core/things/a.c", 1)],
+        ({"core/entities/a.c": "int f_ilocked(int x)\n{\n\treturn x;\n}\n"},
+         "core/entities/a.c", 1)],
     "rule_no_tsa": [
-        ({"core/things/a.c": "int f(void) NO_TSA\n{\n}\n" * (NO_TSA_MAX + 1)},
-         "core/things/a.c", 3 * NO_TSA_MAX + 1)],
+        ({"core/entities/a.c": "int f(void) NO_TSA\n{\n}\n" * (NO_TSA_MAX + 1)},
+         "core/entities/a.c", 3 * NO_TSA_MAX + 1)],
     "rule_tests": [
         ({"core/pure/a.c": "\n"}, "core/pure/a.c", 1),
         ({"core/pure/a.c": "/* Tested in: core/pure/b_test.c */\n"}, "core/pure/a.c", 1)],
@@ -168,7 +169,7 @@ PLANTED_IN_TREES = {
 }
 # What must not be taken for a breach.
 INNOCENT = [
-    ("rule_layers", {"core/things/a.c": '#include "things/b.h"\n#include "base/list.h"\n',
+    ("rule_layers", {"core/entities/a.c": '#include "entities/b.h"\n#include "base/list.h"\n',
                      "core/entry/a.c": '#include "core.h"\n',
                      "core/pure/a_test.c": '#include "core.h"\n'}),
     ("rule_fuse_layers", {"host/fuse/calls/a.c": '#include "base/b.h"\n#include "host_types.h"\n',
@@ -189,8 +190,8 @@ INNOCENT = [
         "struct r *s(void)\n{\n}\n"}),
     ("rule_knot", ring(KNOT_MAX)),
     ("rule_hosts", {"host/fuse/a.c": '#include "core.h"\n', "tests/a.c": "binder_lock(l);\n",
-                    "host/test/a.c": '#include "things/proc.h"\n'}),
-    ("rule_locked_names", {"core/things/a.c": "int f_ilocked(int x) REQUIRES(&a)\n{\n"
+                    "host/test/a.c": '#include "entities/proc.h"\n'}),
+    ("rule_locked_names", {"core/entities/a.c": "int f_ilocked(int x) REQUIRES(&a)\n{\n"
                            "\tbinder_assert_held(&a);\n}\nint g_ilocked(int x);\n"}),
     ("rule_no_tsa", {"core/common/lock.h": "#define NO_TSA\n" + "int f(void) NO_TSA;\n" * 12}),
     ("rule_tests", {"core/pure/a.c": "\n", "core/pure/a_test.c": "\n",

@@ -10,7 +10,7 @@ import tidy_pages
 import tidy_rust
 
 # The folders of core/, lowest first. core/core.h is above all of them.
-LAYERS = ["base", "common", "pure", "memory", "things", "calls", "notices", "entry", "reports",
+LAYERS = ["base", "common", "pure", "memory", "entities", "calls", "notices", "entry", "reports",
           "state"]
 # The folders of host/fuse/, lowest first; the files beside them are above all of them, but for the
 # types of the contract.

@@ -11,9 +11,9 @@
 #include "calls/transaction.h"
 #include "common/limits.h"
 #include "common/result.h"
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/thread.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 
 static void close_file(struct binder_thread *freer, u32 fd)
 {

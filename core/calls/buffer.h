@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The end of a buffer: BC_FREE_BUFFER, and everything that a buffer keeps for its receiver.
- * memory/alloc.h has its beginning.
+ * memory/buffer_alloc.h has its beginning.
  */
 #ifndef BINDER_BUFFER_H
 #define BINDER_BUFFER_H

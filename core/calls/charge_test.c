@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* To which open memory is charged, and what happens when its owner may have no more. */
 #include "calls/transaction.h"
-#include "things/node.h"
-#include "things/ref.h"
+#include "entities/node.h"
+#include "entities/ref.h"
 #include "pair.h"
 #include "check.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "calls/excerpt.h"
 
-#include "things/proc.h"
-#include "things/thread.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
 
 struct binder_excerpt *binder_excerpt_new(const struct binder_thread *sender,
 					  const struct binder_transaction_data *tr)

@@ -15,9 +15,9 @@
 
 #include "calls/transaction.h"
 #include "common/cover.h"
-#include "pure/priority.h"
-#include "things/node.h"
-#include "things/thread.h"
+#include "pure/priority_flags.h"
+#include "entities/node.h"
+#include "entities/thread.h"
 
 static inline struct host_priority inherit_load(struct binder_thread *thread)
 {

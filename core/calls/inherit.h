@@ -9,7 +9,7 @@
 #ifndef BINDER_INHERIT_H
 #define BINDER_INHERIT_H
 
-#include "things/thread.h"
+#include "entities/thread.h"
 
 struct binder_node;
 struct binder_transaction;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The priority of a thread while it serves a call, and afterwards. */
-#include "pure/priority.h"
+#include "pure/priority_flags.h"
 #include "pair.h"
 #include "calls/inherit.h"
-#include "things/proc.h"
+#include "entities/proc.h"
 #include "check.h"
 
 #define NICE(n) ((struct host_priority){ .policy = 0, .prio = (n) })

@@ -9,7 +9,7 @@
 #include "calls/oneway.h"
 
 #include "calls/transaction.h"
-#include "things/thread.h"
+#include "entities/thread.h"
 
 /* Does @t replace @old: the same call of the same sender? */
 static bool oneway_replaces(const struct binder_transaction *t,

@@ -7,7 +7,7 @@
 #define BINDER_ONEWAY_H
 
 #include "common/lock.h"
-#include "things/node.h"
+#include "entities/node.h"
 
 struct binder_transaction;
 

@@ -13,8 +13,8 @@
 #include "calls/oneway.h"
 #include "calls/transaction.h"
 #include "common/cover.h"
-#include "things/node.h"
-#include "things/thread.h"
+#include "entities/node.h"
+#include "entities/thread.h"
 
 /* Queues for @thread, or if NULL for any thread of the process. */
 static void queue_ilocked(struct binder_transaction *t, struct binder_proc *proc,

@@ -5,7 +5,7 @@
  */
 #include "calls/security.h"
 
-#include "things/proc.h"
+#include "entities/proc.h"
 
 int binder_secctx_get(struct binder_secctx *secctx, const struct binder_proc *sender)
 {

@@ -8,7 +8,7 @@
 #ifndef BINDER_SECURITY_H
 #define BINDER_SECURITY_H
 
-#include "memory/alloc.h"
+#include "memory/buffer_alloc.h"
 
 struct binder_proc;
 

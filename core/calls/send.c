@@ -17,12 +17,12 @@
 #include "common/limits.h"
 #include "common/translog.h"
 #include "memory/oneway_spam.h"
-#include "things/context.h"
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/stage.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/stage.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 #include "base/checked.h"
 

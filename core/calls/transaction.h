@@ -11,9 +11,9 @@
 #include "common/lock.h"
 #include "common/result.h"
 #include "common/work.h"
-#include "memory/alloc.h"
-#include "things/proc.h"
-#include "things/thread.h"
+#include "memory/buffer_alloc.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
 
 /* A file in transit, and where its number has to be stored. */
 struct binder_file_slot {

@@ -12,11 +12,11 @@
 #include "calls/excerpt.h"
 #include "calls/transaction.h"
 #include "common/limits.h"
-#include "pure/object.h"
-#include "pure/sg.h"
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/thread.h"
+#include "pure/flat_object.h"
+#include "pure/sg_plan.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 
 #define WINDOW	    4096
 #define FEW_OBJECTS 4

@@ -2,11 +2,11 @@
 /* The limits of limits.h: a process that reaches one gets an error and can go on. */
 #include "entry/exit.h"
 #include "common/limits.h"
-#include "things/node.h"
+#include "entities/node.h"
 #include "pair.h"
-#include "things/proc.h"
-#include "things/ref.h"
-#include "things/thread.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 #include "check.h"
 
 TEST(limits_of_threads)

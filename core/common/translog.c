@@ -48,7 +48,7 @@ static void log_init(const struct log *log)
 		struct ring *ring = &log->rings[i];
 
 		binder_lock_init(&ring->lock, RANK_LOG);
-		/* In the test host one world follows another. Other hosts touch none of it. */
+		/* Only in the test host does one world follow another. */
 		if (ring->next) {
 			ring->next = 0;
 			host_memset(ring->slots, 0, sizeof(ring->slots));

@@ -14,11 +14,11 @@
 #include "common/result.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
-#include "things/looper.h"
-#include "things/node.h"
-#include "things/notice.h"
-#include "things/ref.h"
-#include "things/thread.h"
+#include "entities/looper.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 
 /* ---- the handlers ------------------------------------------------------------ */
 

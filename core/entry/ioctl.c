@@ -14,12 +14,12 @@
 #include "entry/exit.h"
 #include "entry/returns.h"
 #include "notices/freeze.h"
-#include "things/context.h"
-#include "things/looper.h"
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/stage.h"
-#include "things/thread.h"
+#include "entities/context.h"
+#include "entities/looper.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/stage.h"
+#include "entities/thread.h"
 
 /* Work that is queued later wakes a thread by itself. */
 static bool has_todo_racy(const struct binder_proc *proc)

@@ -6,11 +6,11 @@
 #include "core.h"
 
 #include "entry/exit.h"
-#include "pure/priority.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "pure/priority_flags.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 int binder_open(struct binder_context *context, const void *opener, struct binder_proc **out)
 {

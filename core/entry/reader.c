@@ -9,7 +9,7 @@
 #include "entry/reader.h"
 
 #include "common/cover.h"
-#include "things/looper.h"
+#include "entities/looper.h"
 
 int reader_write_start(struct reader *r)
 {

@@ -6,7 +6,7 @@
 #ifndef BINDER_READER_H
 #define BINDER_READER_H
 
-#include "things/thread.h"
+#include "entities/thread.h"
 
 #define COLLECTED_MAX 128 /* bytes */
 

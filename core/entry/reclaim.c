@@ -6,8 +6,8 @@
 #include "core.h"
 
 #include "common/cover.h"
-#include "things/proc.h"
-#include "things/world.h"
+#include "entities/proc.h"
+#include "entities/world.h"
 
 size_t binder_shrink_some(size_t max, bool (*wanted)(const struct host_proc *proc, void *arg),
 			  void *arg)

@@ -9,7 +9,7 @@
 #include "entry/returns.h"
 
 #include "calls/buffer.h"
-#include "calls/files.h"
+#include "calls/file_transfer.h"
 #include "calls/inherit.h"
 #include "calls/oneway.h"
 #include "calls/transaction.h"
@@ -19,10 +19,10 @@
 #include "entry/reader.h"
 #include "notices/death.h"
 #include "notices/freeze.h"
-#include "things/looper.h"
-#include "things/node.h"
-#include "things/notice.h"
-#include "things/stage.h"
+#include "entities/looper.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/stage.h"
 
 /*
  * Free bytes of the read buffer without which no work is dequeued (stock behaviour: a

@@ -10,10 +10,10 @@
 #include "core.h"
 #include "reports.h"
 #include "check.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "memory/oneway_spam.h"
 
 #include "common/cover.h"
-#include "memory/alloc.h"
+#include "memory/buffer_alloc.h"
 
 #define SPAM_BUFFERS	   50
 #define SPAM_SPACE_DIVISOR 4

@@ -12,7 +12,7 @@
 #define BINDER_PAGES_H
 
 #include "common/lock.h"
-#include "pure/range.h"
+#include "pure/offset_allocator.h"
 
 enum binder_page_state {
 	PAGE_FREE,	 /* no memory, no buffer */

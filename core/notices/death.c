@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process that registered is notified once, when the owner of the node is gone.
- * things/notice.c registers and clears; what is here notifies, delivers and acknowledges.
+ * entities/notice.c registers and clears; what is here notifies, delivers and acknowledges.
  */
 #include "notices/death.h"
 
 #include "common/cover.h"
-#include "things/notice.h"
-#include "things/ref.h"
-#include "things/thread.h"
+#include "entities/notice.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 
 /* The thread gets BR_ERROR, for want of memory. */
 static void return_no_memory(struct binder_thread *thread)

@@ -9,8 +9,8 @@
 
 #include "common/abi.h"
 #include "common/lock.h"
-#include "things/node.h"
-#include "things/proc.h"
+#include "entities/node.h"
+#include "entities/proc.h"
 
 struct binder_notice;
 struct binder_thread;

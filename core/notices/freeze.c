@@ -9,12 +9,12 @@
 
 #include "common/cover.h"
 #include "common/result.h"
-#include "things/context.h"
-#include "things/node.h"
-#include "things/notice.h"
-#include "things/ref.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 /* ---- notifications ------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "common/abi.h"
 #include "common/lock.h"
-#include "things/proc.h"
+#include "entities/proc.h"
 
 struct binder_notice;
 struct binder_thread;

@@ -17,13 +17,13 @@
 #include "core.h"
 
 #include "calls/transaction.h"
-#include "pure/priority.h"
+#include "pure/priority_flags.h"
 #include "reports/report_place.h"
 #include "reports/report_stats.h"
-#include "things/context.h"
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/world.h"
 
 #define SLICE_LINES 64
 static bool shows_priorities;

@@ -10,7 +10,7 @@
 #include "reports/report_batch.h"
 
 #include "calls/transaction.h"
-#include "things/ref.h"
+#include "entities/ref.h"
 
 void report_batch_first(struct report_batch *batch)
 {

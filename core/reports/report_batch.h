@@ -11,9 +11,9 @@
 #ifndef BINDER_REPORT_BATCH_H
 #define BINDER_REPORT_BATCH_H
 
-#include "things/node.h"
-#include "things/proc.h"
-#include "things/thread.h"
+#include "entities/node.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
 
 /* A transaction, as seen from its sender or its receiver. */
 struct report_txn {

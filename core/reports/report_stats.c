@@ -8,10 +8,10 @@
 #include "core.h"
 #include "common/work.h"
 #include "reports/report_stats.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/ref.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
+#include "entities/world.h"
 
 /* A process may have BINDER_MAX_REFS; others wait for its lock. */
 #define REFS_AT_A_TIME 1024

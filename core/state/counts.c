@@ -7,8 +7,8 @@
  */
 #include "state/tally.h"
 
-#include "things/proc.h"
-#include "things/ref.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
 
 static void add_excess(struct state_tally *c, const struct state_excess *excess)
 {

@@ -6,11 +6,11 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/fields.h"
+#include "state/state_fields.h"
 
 #include "reports/report_place.h"
-#include "things/node.h"
-#include "things/world.h"
+#include "entities/node.h"
+#include "entities/world.h"
 
 static void write_dead(struct state_writer *w, const void *object)
 {

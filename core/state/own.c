@@ -4,14 +4,14 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/fields.h"
+#include "state/state_fields.h"
 
 #include "calls/transaction.h"
 #include "state.h"
 #include "state/log.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/world.h"
 
 /* ---- contexts and processes ---------------------------------------------------------- */
 

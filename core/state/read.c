@@ -2,21 +2,21 @@
 /*
  * The stream is read twice. The first pass makes the objects and loads their numbers; the second
  * one, when every number of an object leads to it by an index, sets pointers and fills lists. Then
- * everything that the engine relies on is checked (state/check.c). Whatever fails, all that was
- * made is ended again.
+ * everything that the engine relies on is checked (state/state_check.c). Whatever fails, all that
+ * was made is ended again.
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/fields.h"
+#include "state/state_fields.h"
 
 #include "calls/transaction.h"
 #include "common/translog.h"
 #include "state/log.h"
-#include "things/node.h"
-#include "things/notice.h"
-#include "things/proc.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 static const char magic[8] = "anybindr";
 

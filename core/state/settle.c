@@ -7,15 +7,15 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/stream.h"
+#include "state/state_stream.h"
 
 #include "calls/buffer.h"
 #include "calls/oneway.h"
 #include "calls/transaction.h"
 #include "reports/report_stats.h"
-#include "things/node.h"
-#include "things/proc.h"
-#include "things/thread.h"
+#include "entities/node.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
 
 /* ---- transactions and buffers -------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/fields.h"
+#include "state/state_fields.h"
 
-#include "things/proc.h"
+#include "entities/proc.h"
 
 /* ---- buffers ------------------------------------------------------------------------- */
 

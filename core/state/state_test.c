@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The state of the engine is written and restored. Tests all files of this folder. */
-#include "state/stream.h"
+#include "state/state_stream.h"
 
 #include "pair.h"
 #include "reports.h"
-#include "things/world.h"
+#include "entities/world.h"
 #include "check.h"
 
 #include <stdio.h>

@@ -6,18 +6,18 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/fields.h"
+#include "state/state_fields.h"
 
 #include "calls/transaction.h"
 #include "reports/report_place.h"
 #include "state/log.h"
-#include "things/context.h"
-#include "things/node.h"
-#include "things/notice.h"
-#include "things/proc.h"
-#include "things/ref.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 
 #define ALL_LOOPER \
 	(LOOPER_REGISTERED | LOOPER_ENTERED | LOOPER_EXITED | LOOPER_INVALID | LOOPER_WAITING | \

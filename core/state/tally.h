@@ -4,8 +4,8 @@
 #define BINDER_STATE_TALLY_H
 
 #include "calls/transaction.h"
-#include "state/stream.h"
-#include "things/node.h"
+#include "state/state_stream.h"
+#include "entities/node.h"
 
 /* Who has a transaction. */
 enum {

@@ -13,7 +13,7 @@
 #include <linux/tracepoint.h>
 
 /*
- * The stages of a round trip (core/things/stage.h). The time is that of the monotonic clock,
+ * The stages of a round trip (core/entities/stage.h). The time is that of the monotonic clock,
  * whatever the clock of the trace, to be compared with timestamps of clients.
  */
 TRACE_EVENT(binder_stage,

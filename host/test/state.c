@@ -5,7 +5,7 @@
  */
 #include "state.h"
 
-#include "things/context.h"
+#include "entities/context.h"
 #include "host.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "world.h"
 
-#include "state/stream.h"
+#include "state/state_stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

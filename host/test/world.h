@@ -9,10 +9,10 @@
 #define ANYBINDER_TEST_WORLD_H
 
 #include "core.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 #include "host.h"
 
 #define WORLD_PROCS	8

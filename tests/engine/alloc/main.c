@@ -7,7 +7,7 @@
  *
  *   alloc_exhaustive [BUFFERS]    1 to 6, default 5
  */
-#include "memory/alloc.h"
+#include "memory/buffer_alloc.h"
 
 #include "tests/lib/tap.h"
 #include "tests/version.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The buffer allocator in every order of freeing, compared with a model.
-ALLOC_SRCS := $(wildcard tests/engine/alloc/*.c) core/memory/alloc.c core/memory/pages.c \
-	core/pure/range.c core/base/rbtree.c host/test/sim.c host/test/heap.c host/test/fiber.c
+ALLOC_SRCS := $(wildcard tests/engine/alloc/*.c) core/memory/buffer_alloc.c core/memory/pages.c \
+	core/pure/offset_allocator.c core/base/rbtree.c host/test/sim.c host/test/heap.c host/test/fiber.c
 
 COMPUTING_PROGRAMS += $(BIN)/alloc_exhaustive
 

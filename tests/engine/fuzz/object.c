@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Objects at any offset of data of any size. */
-#include "pure/object.h"
+#include "pure/flat_object.h"
 #include "targets.h"
 
 #define OBJECTS 64

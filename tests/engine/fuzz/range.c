@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Compares the range allocator with a map of bytes that is searched from the start each time. */
-#include "pure/range.h"
+#include "pure/offset_allocator.h"
 #include "targets.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * parent, and every patched byte is recorded. A parent may be patched if it is an ancestor of the
  * buffer that counts as the last.
  */
-#include "pure/sg.h"
+#include "pure/sg_plan.h"
 #include "targets.h"
 
 #include <stdlib.h>

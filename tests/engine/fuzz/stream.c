@@ -5,10 +5,10 @@
  * crash, and must be empty when all processes have ended.
  */
 #include "common/abi_list.h"
-#include "pure/object.h"
+#include "pure/flat_object.h"
 #include "pair.h"
 #include "reports.h"
-#include "things/world.h"
+#include "entities/world.h"
 #include "common/stats.h"
 #include "targets.h"
 

@@ -6,9 +6,9 @@
  */
 #include "scenario.h"
 
-#include "things/notice.h"
-#include "things/node.h"
-#include "things/ref.h"
+#include "entities/notice.h"
+#include "entities/node.h"
+#include "entities/ref.h"
 #include "calls/transaction.h"
 
 #define SLOTS 8192u /* of the table of nodes, a power of two */

@@ -20,10 +20,10 @@
 #define ANYBINDER_SIM_SCENARIO_H
 
 #include "core.h"
-#include "things/context.h"
-#include "things/proc.h"
-#include "things/thread.h"
-#include "things/world.h"
+#include "entities/context.h"
+#include "entities/proc.h"
+#include "entities/thread.h"
+#include "entities/world.h"
 #include "host.h"
 
 #define PROCESSES_MAX 96 /* in a scenario */

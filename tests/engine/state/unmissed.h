@@ -6,7 +6,7 @@
 #ifndef ANYBINDER_TEST_UNMISSED_H
 #define ANYBINDER_TEST_UNMISSED_H
 
-#include "state/stream.h"
+#include "state/state_stream.h"
 
 #include <string.h>
 

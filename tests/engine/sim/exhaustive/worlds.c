@@ -7,9 +7,9 @@
 #include "worlds.h"
 #include "explore.h"
 
-#include "things/node.h"
-#include "things/ref.h"
-#include "things/world.h"
+#include "entities/node.h"
+#include "entities/ref.h"
+#include "entities/world.h"
 
 #include <stdlib.h>
 

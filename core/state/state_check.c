@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A stream may be damaged, and the engine trusts its own structures. So everything that it relies
+ * on is checked here, in one pass over each kind of object: who owns a transaction, what lists may
+ * contain, which counts there must be. What counts have beyond that, and transactions that nobody
+ * has, are what calls that were left behind held; they stay as they are until
+ * binder_state_settle().
+ *
+ * Tested in: core/state/state_test.c
+ */
+#include "state/tally.h"
+
+#include "calls/transaction.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
+#include "entities/world.h"
+
+struct state_left state_left;
+
+void state_left_free(void)
+{
+	state_bytes_free(&state_left.excess);
+	state_bytes_free(&state_left.loose);
+	state_left.refs = 0;
+	state_left.transactions = 0;
+	state_left.completions = 0;
+}
+
+void state_refuse(struct state_tally *c, enum state_kind kind, const void *object, const char *what)
+{
+	state_fail_at(c->r, kind, state_number_of(&c->r->objects, object), what);
+}
+
+static void add_loose(struct state_tally *c, const struct state_loose *loose)
+{
+	state_add(&state_left.loose, loose, sizeof(*loose));
+	if (state_left.loose.failed)
+		state_fail(c->r, -ENOMEM, "no memory");
+}
+
+static struct binder_proc *proc_of_buffer(struct state_tally *c, const struct binder_buffer *buffer)
+{
+	u32 number = state_number_of(&c->r->objects, buffer);
+
+	return ((struct binder_proc **)c->r->procs.bytes)[number - 1];
+}
+
+static u8 *marks_of(struct state_tally *c, const struct binder_transaction *t)
+{
+	return &c->marks[state_number_of(&c->r->objects, t)];
+}
+
+static bool is_oneway(const struct binder_transaction *t)
+{
+	return !t->is_reply && t->flags & TF_ONE_WAY;
+}
+
+/* ---- todo lists ---------------------------------------------------------------------- */
+
+/* A transaction that is to be delivered in @proc, whose buffer it has. */
+static bool is_deliverable(struct state_tally *c, const struct binder_transaction *t,
+			   const struct binder_proc *proc)
+{
+	const struct binder_buffer *b = t->buffer;
+
+	return t->to_proc == proc && b && b->transaction == t && proc_of_buffer(c, b) == proc &&
+	       !b->user_free && !b->claimed && !b->released && b->async == is_oneway(t) &&
+	       (t->is_reply || (!t->to_thread && b->target_node));
+}
+
+/* @thread: whose list it is, or NULL; @node: of its one-way calls, or NULL. */
+static void check_queued(struct state_tally *c, const struct binder_transaction *t,
+			 const struct binder_proc *proc, const struct binder_thread *thread,
+			 const struct binder_node *node)
+{
+	bool good = is_deliverable(c, t, proc);
+
+	if (t->is_reply)
+		good &= thread && t->to_thread == thread;
+	if (good && node)
+		good = is_oneway(t) && t->buffer->target_node == node;
+	if (!good)
+		state_refuse(c, STATE_TRANSACTION, t, "it is queued where it cannot be");
+	*marks_of(c, t) |= node ? MARK_QUEUED | MARK_BEHIND : MARK_QUEUED;
+}
+
+static void check_todo(struct state_tally *c, const struct bl_list *todo,
+		       const struct binder_proc *proc, const struct binder_thread *thread)
+{
+	const struct binder_work *work;
+	bool good = true;
+
+	bl_for_each(work, todo, link) {
+		if (work->type == WORK_TRANSACTION)
+			check_queued(c, bl_entry(work, struct binder_transaction, work), proc,
+				     thread, NULL);
+		else if (work->type >= WORK_DEATH)
+			good &= bl_entry(work, struct binder_notice, work)->proc == proc;
+		else if (work->type == WORK_NODE)
+			good &= tally_owner(bl_entry(work, struct binder_node, work)) == proc;
+		else if (work->type <= WORK_COMPLETE_SPAM)
+			c->unread++;
+	}
+	if (!good)
+		state_refuse(c, STATE_PROC, proc, "work of another process is queued");
+}
+
+static void check_delivered(struct state_tally *c, const struct binder_proc *proc,
+			    const struct bl_list *list, u8 type, u8 cleared)
+{
+	const struct binder_work *work;
+
+	bl_for_each(work, list, link) {
+		const struct binder_notice *notice = bl_entry(work, struct binder_notice, work);
+
+		if ((work->type != type && work->type != cleared) || notice->proc != proc)
+			state_refuse(c, STATE_PROC, proc, "the list of delivered notices");
+	}
+}
+
+/* ---- threads ------------------------------------------------------------------------- */
+
+static bool is_error(const struct binder_error *error)
+{
+	static const u32 codes[] = { BR_ERROR, BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY,
+				     BR_TRANSACTION_COMPLETE };
+	u32 i;
+
+	if (error->cmd == BR_OK)
+		return !bl_linked(&error->work.link);
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		if (error->cmd == codes[i])
+			return bl_linked(&error->work.link);
+	}
+	return false;
+}
+
+bool state_is_made_for(const struct binder_transaction *inner, const struct binder_transaction *t,
+		       u32 most)
+{
+	while (inner && inner != t && most--)
+		inner = inner->from_parent;
+	return inner == t;
+}
+
+/*
+ * A thread waits for one call at a time; what it serves meanwhile was made for that call, so that
+ * the call cannot end before.
+ */
+static void check_stack(struct state_tally *c, const struct binder_thread *thread)
+{
+	const struct binder_transaction *t = thread->stack, *above = NULL;
+	bool above_is_sent = false, good = true;
+
+	while (t && good) {
+		bool served = binder_transaction_is_for_racy(t, thread);
+		u8 mark = served ? MARK_SERVED : MARK_SENT;
+
+		good = !(*marks_of(c, t) & mark) && !t->is_reply && !is_oneway(t);
+		if (served)
+			good &= t->to_proc == thread->proc && !bl_linked(&t->work.link);
+		else
+			good &= tally_sender(t) == thread && !above_is_sent &&
+				(!above || state_is_made_for(above, t, c->most));
+		*marks_of(c, t) |= mark;
+		if (!above)
+			*marks_of(c, t) |= MARK_TOP;
+		above = t;
+		above_is_sent = !served;
+		t = served ? t->to_parent : t->from_parent;
+	}
+	if (!good)
+		state_refuse(c, STATE_THREAD, thread, "its stack of calls");
+}
+
+static void check_thread(struct state_tally *c, struct binder_thread *thread)
+{
+	const struct binder_buffer *freeing = thread->freeing;
+	const struct state_loose loose = { .thread = thread };
+	bool good = is_error(&thread->return_error) && is_error(&thread->reply_error);
+
+	if (bl_linked(&thread->waiting_link))
+		good &= thread->wait == WAIT_READ;
+	if (thread->freeze_target)
+		good &= thread->wait == WAIT_FREEZE;
+	good &= bl_linked(&thread->freeze_link) == (thread->freeze_target != NULL);
+	if (freeing) {
+		good &= proc_of_buffer(c, freeing) == thread->proc && freeing->claimed;
+		add_loose(c, &loose);
+	}
+	if (!good)
+		state_refuse(c, STATE_THREAD, thread, "what it waits for");
+	c->unread = 0;
+	check_todo(c, &thread->todo, thread->proc, thread);
+	thread->nr_unread = c->unread;
+	state_left.completions += c->unread;
+	check_stack(c, thread);
+}
+
+static void check_waiters(struct state_tally *c, const struct binder_proc *proc)
+{
+	const struct binder_thread *thread;
+	bool good = true;
+
+	binder_assert_private(&proc->inner_lock);
+	bl_for_each(thread, &proc->waiting_threads, waiting_link)
+		good &= thread->proc == proc;
+	bl_for_each(thread, &proc->freeze_waiters, freeze_link)
+		good &= thread->freeze_target == proc;
+	if (!good)
+		state_refuse(c, STATE_PROC, proc, "threads that wait");
+}
+
+/* ---- processes, contexts ------------------------------------------------------------- */
+
+static void check_proc(struct state_tally *c, struct binder_proc *proc)
+{
+	binder_assert_private(&proc->inner_lock);
+	if (proc->serial <= c->serial || proc->serial > c->last_serial)
+		state_refuse(c, STATE_PROC, proc, "the order of the processes");
+	c->serial = proc->serial;
+	check_todo(c, &proc->todo, proc, NULL);
+	check_delivered(c, proc, &proc->delivered_death, WORK_DEATH, WORK_DEATH_AND_CLEAR);
+	check_delivered(c, proc, &proc->delivered_freeze, WORK_FREEZE, WORK_FREEZE_CLEARED);
+	check_waiters(c, proc);
+}
+
+static void check_context(struct state_tally *c, struct binder_context *context)
+{
+	struct binder_node *node;
+
+	binder_assert_private(&context->lock);
+	node = context->manager;
+	if (!node)
+		return;
+	binder_assert_private(&node->lock);
+	if (!node->proc || !node->is_manager || node->proc->context != context)
+		state_refuse(c, STATE_CONTEXT, context, "its manager");
+	tally_of(c, node)->pins++;
+}
+
+/* ---- references ---------------------------------------------------------------------- */
+
+/* Each notice belongs to one reference, or is in a list until its last return is read. */
+static bool take_notice(struct state_tally *c, const struct binder_ref *ref,
+			const struct binder_notice *notice, u8 type)
+{
+	u8 *mark;
+
+	if (!notice)
+		return true;
+	mark = &c->notice_marks[state_number_of(&c->r->objects, notice)];
+	if (*mark || notice->work.type != type || notice->proc != ref->proc)
+		return false;
+	*mark = 1;
+	return true;
+}
+
+static void check_ref(struct state_tally *c, const struct binder_ref *ref)
+{
+	if ((!ref->strong && !ref->weak) || !bl_linked(&ref->node_link) ||
+	    !take_notice(c, ref, ref->death, WORK_DEATH) ||
+	    !take_notice(c, ref, ref->freeze, WORK_FREEZE))
+		state_refuse(c, STATE_REF, ref, "its counts, or its notices");
+}
+
+static void check_notice(struct state_tally *c, const struct binder_notice *notice)
+{
+	u8 type = notice->work.type;
+	bool cleared = type == WORK_DEATH_AND_CLEAR || type == WORK_DEATH_CLEARED ||
+		       type == WORK_FREEZE_CLEARED;
+
+	if (!c->notice_marks[state_number_of(&c->r->objects, notice)] &&
+	    (!cleared || !bl_linked(&notice->work.link)))
+		state_refuse(c, STATE_NOTICE, notice, "nothing refers to it");
+	host_atomic_add(&notice->proc->nr_notices, 1);
+}
+
+/* ---- buffers ------------------------------------------------------------------------- */
+
+static void check_resources(struct state_tally *c, const struct binder_buffer *b,
+			    const struct binder_proc *proc)
+{
+	u32 i;
+
+	for (i = 0; i < b->nr_resources; i++) {
+		struct binder_node *node = b->resources[i].node;
+
+		if (!node)
+			continue;
+		if (tally_owner(node) != proc)
+			state_refuse(c, STATE_BUFFER, b, "an object of another process");
+		tally_of(c, node)->held_pins++;
+		tally_of(c, node)->pins++;
+		if (b->resources[i].strong)
+			tally_of(c, node)->local_strong++;
+		else
+			tally_of(c, node)->local_weak++;
+	}
+}
+
+static void check_buffer(struct state_tally *c, struct binder_buffer *b)
+{
+	struct binder_proc *proc = proc_of_buffer(c, b);
+	const struct binder_transaction *t = b->transaction;
+	struct state_loose loose = { .buffer = b, .proc = proc };
+
+	if ((t && (t->buffer != b || b->claimed || (t->to_proc && t->to_proc != proc))) ||
+	    (b->target_node && tally_owner(b->target_node) != proc) || (b->released && !b->claimed))
+		state_refuse(c, STATE_BUFFER, b, "its transaction, or its node");
+	check_resources(c, b, proc);
+	if (b->claimed || (!t && !b->user_free))
+		add_loose(c, &loose);
+	if (!b->target_node)
+		return;
+	tally_of(c, b->target_node)->local_strong++;
+	/* Behind another one, or not queued yet, it does not make the node busy. */
+	if (b->async && !b->claimed &&
+	    (t ? t->to_proc && !(*marks_of(c, t) & MARK_BEHIND) : b->user_free))
+		tally_of(c, b->target_node)->busy = true;
+}
+
+/* ---- transactions -------------------------------------------------------------------- */
+
+static bool check_files(const struct binder_transaction *t)
+{
+	const struct binder_buffer *b = t->buffer;
+	u32 i;
+
+	for (i = 0; b && i < t->nr_files; i++) {
+		const struct binder_file_slot *slot = &t->files[i];
+
+		if (slot->off < b->range.off || b->range.size < sizeof(u32) ||
+		    slot->off - b->range.off > b->range.size - sizeof(u32))
+			return false;
+		if (slot->resource != NO_RESOURCE &&
+		    (slot->resource >= b->nr_resources ||
+		     b->resources[slot->resource].kind != RESOURCE_FD))
+			return false;
+	}
+	return true;
+}
+
+/* A call whose sender died keeps the one that the sender was serving. */
+static void check_kept(struct state_tally *c, const struct binder_transaction *t)
+{
+	const struct binder_transaction *kept = tally_sender(t) ? NULL : t->from_parent;
+	u8 *marks = kept ? marks_of(c, kept) : NULL;
+
+	if (!kept)
+		return;
+	if (t->is_reply || is_oneway(t) || kept->is_reply || is_oneway(kept) || kept == t ||
+	    *marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT) || kept->to_proc || kept->to_thread ||
+	    kept->buffer)
+		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
+	/* What the sender of the kept call serves meanwhile was made for it by way of @t. */
+	if (*marks & MARK_SENT && !(*marks & MARK_TOP) && !(*marks_of(c, t) & MARK_SERVED))
+		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
+	*marks |= MARK_KEPT;
+}
+
+/* Is @t, which nobody has, what a call that was left behind would leave? */
+static bool check_loose(struct state_tally *c, const struct binder_transaction *t)
+{
+	const struct binder_thread *thread = t->to_thread;
+
+	if (thread && !t->is_reply)
+		return t->to_proc == thread->proc && !is_oneway(t); /* it was being replied to */
+	if (t->to_proc) /* it was being delivered */
+		return is_deliverable(c, t, t->to_proc) &&
+		       (!t->is_reply || (thread && thread->proc == t->to_proc));
+	if (t->buffer) /* it was being sent */
+		return !tally_sender(t) && !t->from_parent && !thread && !t->buffer->user_free;
+	return tally_sender(t);
+}
+
+static void check_transaction(struct state_tally *c, struct binder_transaction *t)
+{
+	struct state_loose loose = { .t = t, .buffer = t->buffer };
+	u8 marks = *marks_of(c, t);
+	bool delivered = marks & MARK_SERVED || (t->to_thread && !t->is_reply);
+	bool good = check_files(t) && (!t->counted || t->to_proc) &&
+		    (!t->buffer || (t->buffer->transaction == t &&
+				    t->buffer->user_free == delivered));
+
+	if (tally_sender(t))
+		good &= (marks & MARK_SENT) != 0;
+	if (t->to_proc && t->counted)
+		c->outstanding[state_number_of(&c->r->objects, t->to_proc)]++;
+	if (!(marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT))) {
+		good &= check_loose(c, t);
+		loose.proc = t->buffer ? proc_of_buffer(c, t->buffer) : NULL;
+		add_loose(c, &loose);
+	}
+	if (!good)
+		state_refuse(c, STATE_TRANSACTION, t, "nothing refers to it as it should");
+}
+
+/* ---- all of them --------------------------------------------------------------------- */
+
+static void check_node_todo(struct state_tally *c, struct binder_node *node)
+{
+	const struct binder_work *work;
+
+	binder_assert_private(&node->lock);
+	bl_for_each(work, &node->async_todo, link)
+		check_queued(c, bl_entry(work, struct binder_transaction, work), node->proc, NULL,
+			     node);
+}
+
+#define CHECK_EACH(c, kind, check) \
+	do { \
+		u32 at; \
+		for (at = 0; at < (c)->r->objects.nr[kind]; at++) \
+			check(c, state_object_at(&(c)->r->objects, kind, at)); \
+	} while (0)
+
+static void check_all(struct state_tally *c)
+{
+	CHECK_EACH(c, STATE_CONTEXT, check_context);
+	CHECK_EACH(c, STATE_PROC, check_proc);
+	CHECK_EACH(c, STATE_THREAD, check_thread);
+	CHECK_EACH(c, STATE_NODE, check_node_todo);
+	CHECK_EACH(c, STATE_REF, check_ref);
+	CHECK_EACH(c, STATE_NOTICE, check_notice);
+	CHECK_EACH(c, STATE_BUFFER, check_buffer);
+	CHECK_EACH(c, STATE_TRANSACTION, check_kept);
+	CHECK_EACH(c, STATE_TRANSACTION, check_transaction);
+	state_left.refs = c->r->objects.nr[STATE_REF];
+	state_left.transactions = c->r->objects.nr[STATE_TRANSACTION];
+	state_check_counts(c);
+}
+
+/* Memory for what is counted. False: no memory. */
+static bool tally_begin(struct state_tally *c)
+{
+	const struct state_objects *objects = &c->r->objects;
+
+	c->marks = host_alloc_large(NULL, objects->nr[STATE_TRANSACTION] + 1);
+	c->notice_marks = host_alloc_large(NULL, objects->nr[STATE_NOTICE] + 1);
+	c->nodes = host_alloc_large(NULL, (objects->nr[STATE_NODE] + 1) * sizeof(*c->nodes));
+	c->outstanding = host_alloc_large(NULL,
+					  (objects->nr[STATE_PROC] + 1) * sizeof(*c->outstanding));
+	return c->marks && c->notice_marks && c->nodes && c->outstanding;
+}
+
+void state_check(struct state_reader *r)
+{
+	struct state_tally c = { .r = r, .most = r->objects.nr[STATE_TRANSACTION] };
+
+	state_left_free();
+	binder_pi_mutex_lock(&binder_world.lock);
+	c.last_serial = binder_world.last_serial;
+	binder_pi_mutex_unlock(&binder_world.lock);
+	if (tally_begin(&c))
+		check_all(&c);
+	else
+		state_fail(r, -ENOMEM, "no memory");
+	host_free(c.marks);
+	host_free(c.notice_marks);
+	host_free(c.nodes);
+	host_free(c.outstanding);
+}
