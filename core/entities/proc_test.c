@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Processes and their references; entry/exit_test.c tests their end. */
+/* Processes and their references. */
 #include "pair.h"
 #include "check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One-way spam, as its sender is notified of it; alloc_test.c tests when a sender is a suspect. */
+/* One-way spam, as its sender is notified; buffer_alloc_test.c tests when a sender is a suspect. */
 #include "pair.h"
 #include "check.h"
 
