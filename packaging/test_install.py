@@ -46,7 +46,9 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def there():
+def there(program):
+    for path in variable("INSTALL_BIN") + variable("INSTALL_LIBEXEC"):
+        program(os.path.basename(path))
     with tempfile.TemporaryDirectory(prefix="install-") as directory:
         installation = Installation(directory)
         installation.make("install")
