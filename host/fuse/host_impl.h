@@ -20,7 +20,7 @@
 #include "events/event_stream.h"
 #include "events/trace_events.h"
 #include "fds/fds.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "memory/text.h"
 #include "workers/worker.h"
 

@@ -56,7 +56,7 @@ struct host_proc {
 	s32 opener;			/* the thread that opened it */
 	u32 euid;			/* effective user id, in the daemon's user namespace */
 	u32 charged_uid;		/* the user charged for it: namespaces_charged_uid() */
-	struct account *account;	/* of that user (account.h) */
+	struct account *account;	/* of that user (user_account.h) */
 	bool may_raise;			/* CAP_SYS_NICE in the daemon's user namespace */
 	u32 nr_levels;			/* pid namespaces from the daemon's down to its own */
 	s32 pids[HOST_PID_LEVELS];	/* its pid in each; pids[0] == pid */

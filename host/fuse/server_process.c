@@ -32,7 +32,7 @@
 #include "events/stage_records.h"
 #include "fds/fds.h"
 #include "handover/handover.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/tree.h"

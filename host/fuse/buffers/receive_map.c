@@ -17,7 +17,7 @@
 #include "base/daemon_log.h"
 #include "buffers/bound_buffer.h"
 #include "fds/fds.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "session/session.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "clients/namespaces.h"
 #include "clients/users.h"
 #include "core.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "names/layout.h"
 #include "session/handles.h"
 #include "session/session.h"

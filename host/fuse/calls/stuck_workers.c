@@ -14,7 +14,7 @@
 #include "calls/open_file.h"
 #include "clients/client_thread.h"
 #include "clients/users.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/expire.h"

@@ -65,10 +65,10 @@ bool user_charges_is_over(uid_t uid, enum user_charge charge);
 /*
  * ---- memory ----
  *
- * How much memory a user may have; account.h charges it. Memory is charged often, so it is counted
- * without the lock of users. A user may have what was granted to it under the lock, a MiB at a
- * time; the grants of all users are bounded together, and what a user no longer uses of its grant
- * is withdrawn when another one needs it.
+ * How much memory a user may have; user_account.h charges it. Memory is charged often, so it is
+ * counted without the lock of users. A user may have what was granted to it under the lock, a MiB
+ * at a time; the grants of all users are bounded together, and what a user no longer uses of its
+ * grant is withdrawn when another one needs it.
  */
 
 /* Limits the memory, in bytes, of all users but root and the owner together, and of each. */

@@ -11,7 +11,7 @@
 #include "events/stage_records.h"
 #include "handover/handover.h"
 #include "handover/moved.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "names/layout.h"
 #include "names/tree.h"
 #include "session/expire.h"

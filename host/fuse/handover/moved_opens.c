@@ -11,7 +11,7 @@
 #include "clients/users.h"
 #include "core.h"
 #include "handover/moved.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "session/handles.h"
 #include "state.h"
 

@@ -5,7 +5,7 @@
  */
 #include "memory/text.h"
 
-#include "memory/account.h"
+#include "memory/user_account.h"
 
 #include <stdio.h>
 #include <stdlib.h>

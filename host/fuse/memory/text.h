@@ -13,7 +13,7 @@
 struct account;
 
 struct text {
-	struct account *account;	/* charged for the memory (account.h) */
+	struct account *account; /* charged for the memory (user_account.h) */
 	char *data;
 	size_t size;		/* bytes in use */
 	size_t room;		/* bytes allocated */

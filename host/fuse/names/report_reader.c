@@ -3,7 +3,7 @@
 #include "names/report_reader.h"
 
 #include "core.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "memory/text.h"
 
 #include <errno.h>

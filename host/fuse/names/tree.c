@@ -12,7 +12,7 @@
 #include "base/locks.h"
 #include "base/daemon_log.h"
 #include "clients/users.h"
-#include "memory/account.h"
+#include "memory/user_account.h"
 #include "memory/text.h"
 #include "session/handles.h"
 #include "session/persistent.h"

@@ -7,8 +7,8 @@
  * account. At its limit an allocation fails as if there were no memory, which the engine turns into
  * what the stock driver returns then. No account (NULL): nothing is counted.
  */
-#ifndef HOST_FUSE_ACCOUNT_H
-#define HOST_FUSE_ACCOUNT_H
+#ifndef HOST_FUSE_USER_ACCOUNT_H
+#define HOST_FUSE_USER_ACCOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The daemon's memory, charged to the users that it is for. */
-#include "memory/account.h"
+#include "memory/user_account.h"
 
 #include "base/clock.h"
 #include "base/daemon_state.h"
