@@ -27,7 +27,7 @@ BENCH_TARGETS += bench-peers
 
 # The tables of docs/RPC.md.
 .PHONY: bench-link
-## bench-link: calls over a link, side by side with gRPC over TLS (5 minutes; not part of bench)
+# bench-link: calls over a link, side by side with gRPC over TLS (5 minutes; not part of bench)
 bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
 	@$(BIN)/anybinder bench throughput --peers binder,grpc-tls,rpc-tls,link,link-accessor \
 		--pairs 1,4 --sizes 0,4k,64k --output $(BUILD)/bench/link \
@@ -36,7 +36,7 @@ bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
 
 # Arguments for bench/handover: make bench-handover BENCH_ARGS="--hand-overs 200"
 .PHONY: bench-handover
-## bench-handover: for how long clients wait when the daemon is replaced (a minute)
+# bench-handover: for how long clients wait when the daemon is replaced (a minute)
 bench-handover: $(BIN)/bench-ipc $(BIN)/anybinderd
 	@bench/handover $(BENCH_ARGS)
 
