@@ -1,22 +1,23 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run the commands of docs/TUTORIAL.md or another page, and compare what they print with what it
-says.
+"""The commands of docs/TUTORIAL.md and another page print what these say.
 
 In its indented blocks a line `$ COMMAND` is a command, the lines after it its output, in any
 order: numbers stand for any number, white space for any white space, `...` for any text, and a line
 of `...` for any lines. The other blocks are excerpts of the file that was linked last. Blocks
 between lines of ``` are neither.
 """
-import argparse
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import pytest
+from anybinder.bus import Bus
+from anybinder.process import PATIENCE_S
+from building import TOP, environment, lock
+
+OTHER_LANGUAGES = "In Python and in C++"
 # A root in which the commands run: with this machine's devices, and this tree at its own path.
 ENTER = """mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && mkdir -p "$0$1" &&
 	mount --bind "$1" "$0$1" && exec chroot "$0" sh -c 'cd "$0" && exec bash' "$1" """
@@ -89,13 +90,12 @@ def pattern(line):
 
 class Shell:
     """A shell for all commands; its output and that of what it starts go to a file."""
-    PATIENCE_S = 30
-
-    def __init__(self, command, output):
+    def __init__(self, command, output, variables):
         self.output = output
         self.read_at = self.number = 0
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
-                                        stderr=subprocess.STDOUT, cwd=TOP, text=True)
+                                        stderr=subprocess.STDOUT, cwd=TOP, text=True,
+                                        env=variables)
 
     def lines(self):
         """The whole lines since the last command's."""
@@ -123,7 +123,7 @@ class Shell:
             if done and not missing:
                 break
             if done and deadline is None:
-                deadline = time.monotonic() + self.PATIENCE_S
+                deadline = time.monotonic() + PATIENCE_S
             assert self.process.poll() is None, f"the shell ended in `{command}`:\n{text}"
             assert deadline is None or time.monotonic() < deadline, \
                 f"`{command}` did not print {missing}, but:\n{text}"
@@ -134,66 +134,50 @@ class Shell:
         assert not odd or "..." in wanted, f"`{command}` printed what is not expected: {odd}"
 
 
-def run_block(block, shell):
-    if not block.is_commands():
-        check_excerpt(block)
-        return
-    for command, wanted in block.commands():
-        start = time.monotonic()
-        shell.run(command, wanted)
-        print(f"ok     {command} ({time.monotonic() - start:.1f} s)", flush=True)
-
-
-def run_tutorial(blocks, command):
-    """Returns how many blocks passed; those after one that failed are not run."""
+def run_page(page, variables, command=("bash",), only=None, omitted=None):
+    """Runs the blocks of a page, or of a section."""
+    blocks = [block for block in read_blocks(page) if block.section != omitted
+              and only in (None, block.section)]
+    assert blocks, "no such section"
     with tempfile.NamedTemporaryFile("w") as output:
-        shell = Shell(command, output)
+        shell = Shell(command, output, variables)
         try:
-            for passed, block in enumerate(blocks):
-                run_block(block, shell)
-            return len(blocks)
-        except AssertionError as error:
-            print(f"FAIL   {error}")
-            return passed
+            for block in blocks:
+                if not block.is_commands():
+                    check_excerpt(block)
+                    continue
+                for words, wanted in block.commands():
+                    shell.run(words, wanted)
         finally:
             # Ends what is left of the commands, too, as jobs of the shell.
             if shell.process.poll() is None:
                 shell.process.communicate("kill -KILL $(jobs -p); exit\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--page", default="TUTORIAL.md", help="the page in docs")
-    parser.add_argument("--only", help="title of the only section to run")
-    parser.add_argument("--except", dest="omitted", help="title of a section not to run")
-    parser.add_argument("--root", help="run the commands in this root, with a daemon of its own")
-    args = parser.parse_args()
-    blocks = [block for block in read_blocks(args.page) if block.section != args.omitted
-              and args.only in (None, block.section)]
-    assert blocks, "no such section"
-    anybinder = os.path.join(TOP, "build/bin/anybinder")
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ["ANYBINDER_MOUNT"] = f"{scratch}/mount"
-        os.environ["ANYBINDER_STATE_DIR"] = f"{scratch}/state"
-        # The Makefile's settings are not those of the user's make.
-        for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "VARIANT"):
-            os.environ.pop(name, None)
-        command = ["bash"]
-        if args.root:
-            subprocess.run([anybinder, "up"], check=True)
-            os.environ["PATH"] = f"{TOP}/build/bin:{os.environ['PATH']}"
-            command = [anybinder, "run", "--", "unshare", "--mount", "sh", "-c", ENTER,
-                       args.root, TOP]
-        passed = run_tutorial(blocks, command)
-        subprocess.run([anybinder, "down"], check=False, capture_output=True)
-    failed = int(passed < len(blocks))
-    print(f"it took {time.monotonic() - start:.0f} s")
-    title = args.page.removesuffix(".md").lower()
-    print(f"{title}: {passed} passed, {failed} failed, 0 skipped")
-    return failed != 0
+@pytest.mark.timeout(900)
+@pytest.mark.takes(60)
+@pytest.mark.parametrize("page", ["TUTORIAL.md", "OBSERVING.md"])
+def test_page(program, scratch, page):
+    for name in ("anybinder", "anybinderd", "client-tests", "board-service", "faulty"):
+        program(name)
+    # The settings of this make are not those of the user's.
+    variables = {**environment(), "ANYBINDER_MOUNT": f"{scratch}/mount",
+                 "ANYBINDER_STATE_DIR": f"{scratch}/state"}
+    try:
+        # The tutorial calls make.
+        with lock("make"):
+            run_page(page, variables, omitted=OTHER_LANGUAGES)
+    finally:
+        subprocess.run([program("anybinder"), "down"], check=False, capture_output=True,
+                       env=variables)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_other_languages(program, libgbinder_root):
+    """In a root of a Debian that has libgbinder."""
+    with Bus(managers="binder,hwbinder", program=program("anybinder")) as bus:
+        variables = {**bus.environment, "PATH": f"{TOP}/build/bin:{os.environ['PATH']}"}
+        run_page("TUTORIAL.md", variables, [bus.program, "run", "--", "unshare", "--mount", "sh",
+                                            "-c", ENTER, libgbinder_root, TOP],
+                 only=OTHER_LANGUAGES)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples: each service with the clients of all languages, and what they do when the driver or
+the service manager ends.
+
+The programs in Python and C++ run in a root that make-root.sh makes, of a Debian that has
+libgbinder; hence it needs root and the network.
+"""
+import contextlib
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+
+import pytest
+from anybinder.bus import Bus
+from anybinder.call import Command
+from anybinder.process import PATIENCE_S, in_own_mounts, own_mounts, until
+from building import TOP
+
+NAME = "example.IBoard/default"
+NOTES = "first line\nsecond line\nthird line\n"
+# Enters a root, with the devices that `anybinder run` shows.
+ENTER = 'mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+# A /dev with FUSE.
+BARE = """mount -t tmpfs tmpfs /dev
+mknod -m 666 /dev/fuse c 10 229
+mknod -m 666 /dev/null c 1 3
+mknod -m 666 /dev/urandom c 1 9
+"""
+# And the link that the package makes.
+SYSTEM = f"{BARE}ln -s binderfs/binder /dev/binder"
+
+
+class Program:
+    """A running program whose lines of output can be waited for."""
+
+    def __init__(self, bus, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        text=True, env=bus.environment)
+        self.lines = queue.Queue()
+        self.command = command
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            # What libgbinder says is not the program's.
+            if not line.startswith("[gbinder] "):
+                self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def expect(self, *wanted):
+        for line in wanted:
+            got = self.lines.get(timeout=PATIENCE_S)
+            assert got == line, f"{self.command[-2:]} printed {got!r}, wanted {line!r}"
+
+    def expect_anew(self, *wanted):
+        """The program has noticed that the driver is gone, and begins anew."""
+        self.expect("the driver is gone: beginning anew", *wanted)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Language:
+    """How the service and the client of a language are started; where its file of notes is."""
+
+    def __init__(self, bus, before, service, client, notes):
+        self.bus = bus
+        self.service = [*before, service]
+        self.client = [*before, client]
+        self.notes = notes
+
+    @contextlib.contextmanager
+    def served(self):
+        program = Program(self.bus, self.service)
+        try:
+            program.expect(f"serving {NAME}")
+            yield program
+        finally:
+            program.kill()
+
+    @contextlib.contextmanager
+    def watched(self, readers):
+        program = Program(self.bus, [*self.client, "watch"])
+        try:
+            program.expect(f"watching, {readers} readers")
+            yield program
+        finally:
+            program.kill()
+
+    def call(self, *arguments):
+        done = subprocess.run([*self.client, *arguments], text=True, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=PATIENCE_S, check=False,
+                              env=self.bus.environment)
+        assert done.returncode == 0, f"{arguments} failed: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def answers(self, wanted, *arguments):
+        got = self.call(*arguments)
+        assert got == wanted, f"{arguments} printed {got!r}, wanted {wanted!r}"
+
+
+class Setting:
+    """A bus, the languages by name, and which kind of buffer is passed."""
+
+    def __init__(self, bus, before, programs, kind, root=None):
+        self.bus, self.kind = bus, kind
+        self.scratch = tempfile.TemporaryDirectory()
+        self.languages = {"rust": Language(bus, before, programs("board-service"),
+                                           programs("board-client"), f"{self.scratch.name}/notes")}
+        if root:
+            enter = [*before, "unshare", "--mount", "sh", "-c", ENTER, root]
+            self.languages["python"] = Language(bus, enter, "/examples/python/board_service.py",
+                                                "/examples/python/board_client.py", "/notes")
+            self.languages["cpp"] = Language(bus, enter, "/examples/bin/board-service",
+                                             "/examples/bin/board-client", "/notes")
+        for directory in filter(None, (self.scratch.name, root)):
+            pathlib.Path(directory, "notes").write_text(NOTES, encoding="utf-8")
+
+    def is_listed(self):
+        return NAME in self.bus.outcome("list")[1]
+
+
+@pytest.fixture(scope="module")
+def heap():
+    """The module of the heap, in a kernel that has none of its own."""
+    subprocess.run(["insmod", f"{TOP}/build/module/6.1/anybinder_heap.ko"], check=True)
+
+
+@pytest.fixture(scope="module", params=[
+    "daemon", pytest.param("languages", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    pytest.param("module", marks=pytest.mark.vm("6.1", driver="module", timeout=300))])
+def setting(request, program):
+    if request.param == "module":
+        request.getfixturevalue("heap")
+        with Bus(managers="binder", driver="/dev/binderfs") as bus:
+            yield Setting(bus, [], program, "DMA-BUF")
+        return
+    root = request.getfixturevalue("libgbinder_root") if request.param == "languages" else None
+    with Bus(managers="binder,hwbinder", program=program("anybinder")) as bus:
+        yield Setting(bus, [bus.program, "run", "--"], program, "memfd", root)
+
+
+@pytest.fixture
+def own_driver(setting):    # pylint: disable=redefined-outer-name
+    """A setting whose driver may end."""
+    if setting.bus.is_kernel:
+        pytest.skip("the kernel does not end")
+    return setting
+
+
+# ---- calls --------------------------------------------------------------------------------------
+
+def check_client(service, client, notes, kind):
+    """A callback, an open file, a large buffer, and a client that dies; `notes` there already."""
+    with client.watched(1) as watcher:
+        service.expect("1 readers")
+        client.answers(f"{notes + 1} notes", "post", "a note: ä, 日本")
+        watcher.expect("note: a note: ä, 日本")
+        client.answers(f"{notes + 4} notes", "file", client.notes)
+        watcher.expect(*[f"note: {line}" for line in NOTES.splitlines()])
+        got = client.call("sum", "8")
+        assert got.startswith(f"8 MiB in a {kind}: sum 10"), got
+        client.answers("1 readers", "readers")
+    service.expect("a reader died, 0 left")
+    client.answers("0 readers", "readers")
+
+
+def test_each_language_calls_each(setting):
+    for language in setting.languages.values():
+        with language.served() as service:
+            assert setting.is_listed()
+            for number, client in enumerate(setting.languages.values()):
+                check_client(service, client, 4 * number, setting.kind)
+
+
+def test_every_client_is_told_that_a_service_died(setting):
+    """Its name is free again."""
+    for language in setting.languages.values():
+        with language.served() as service, contextlib.ExitStack() as stack:
+            watchers = [stack.enter_context(client.watched(number))
+                        for number, client in enumerate(setting.languages.values(), 1)]
+            service.kill()
+            for watcher in watchers:
+                watcher.expect("the service died")
+                assert watcher.process.wait(PATIENCE_S) == 0
+            until(lambda: not setting.is_listed())
+
+
+def test_without_a_device_a_program_says_what_to_do(program):
+    words = in_own_mounts("sh", "-ec", f'{BARE}exec "$0" readers', program("board-client"))
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 1 and "anybinder run" in done.stderr, done
+
+
+# ---- what ends ----------------------------------------------------------------------------------
+
+def check_lost_driver(language, lose):
+    """The driver ends, and is there again: both begin anew, and know each other again."""
+    with language.served() as service, language.watched(1) as watcher:
+        service.expect("1 readers")
+        lose()
+        service.expect_anew(f"serving {NAME}", "1 readers")
+        watcher.expect_anew("watching, 1 readers")
+        language.answers("1 notes", "post", "after")
+        watcher.expect("note: after")
+
+
+def test_a_server_that_crashes(own_driver):
+    """Its supervisor starts another."""
+    for language in own_driver.languages.values():
+        check_lost_driver(language, lambda: os.kill(own_driver.bus.server_pid(), signal.SIGKILL))
+
+
+def test_a_service_manager_that_dies(own_driver):
+    """The service is registered with the next one."""
+    bus = own_driver.bus
+    for language in own_driver.languages.values():
+        with language.served():
+            until(own_driver.is_listed)
+            manager = bus.manager_pid()
+            os.kill(manager, signal.SIGKILL)
+            until(lambda ended=manager: not os.path.exists(f"/proc/{ended}"))
+            until(own_driver.is_listed)
+            language.answers("1 notes", "post", "after")
+
+
+def test_a_daemon_that_is_started_again(program, root):    # pylint: disable=unused-argument
+    """Without `run`, whose program does not see the next mount."""
+    with own_mounts(SYSTEM) as before, tempfile.TemporaryDirectory() as state:
+        bus = Command("/dev/binderfs", state, before, program("anybinder"))
+
+        def restart():
+            for part in bus.json("status")["daemon"]["processes"]:
+                os.kill(part["pid"], signal.SIGKILL)
+            until(lambda: bus.outcome("status")[0] in (3, 4))
+            bus.run("up")
+
+        bus.run("up")
+        try:
+            rust = Setting(bus, before, program, "memfd").languages["rust"]
+            check_lost_driver(rust, restart)
+        finally:
+            bus.run("down")
