@@ -26,6 +26,7 @@ $(BIN)/anybinder: $(RUST_SOURCES)
 # Not in PROGRAMS: only a cluster needs it, and its crates take long to build. With its test, so
 # that the time limit of that is not for compiling. After the command, also with make -j: cargo
 # locks its directory.
+TEST_PROGRAMS += $(BIN)/anybinder-device-plugin
 PLUGIN_TARGETS := $(RUST_PACKAGES) -p anybinder-device-plugin --test kubelet
 .PHONY: device-plugin
 # device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin

@@ -42,7 +42,3 @@ bench-locking: module-locking-$(KVER) $(BIN)/bench-ipc
 # bench-measures: what measuring costs in the module while it is off (KVER=6.12)
 bench-measures: module module-locking-$(KVER) $(BIN)/bench-ipc $(BUILD)/bench/profile.so
 	@bench/vm/measures $(KVER)
-
-# The model of bench-lines.
-TESTS += source:lines
-source.lines.run = $(PYTHON) -B bench/vm/lines_model.py --self-test

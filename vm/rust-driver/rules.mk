@@ -18,6 +18,6 @@ vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/a
 	vm/rust-driver/build.sh
 	vm/ref.sh newest
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
-	tests/kernel/module/beside newest:rust
+	/usr/bin/python3 -m pytest --long --vm -k newest-rust tests/kernel/module/test_beside.py
 	vm/rust-driver/compare.py $(VM_RUST_SEEDS); found=$$?; \
 		bench/vm/rust $(VM_RUST_BENCH) && bench/vm/rust --write && exit $$found

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# waydroid: Waydroid, from Debian's newest suite, looks for the daemon's devices and writes its
+# waydroid.sh: Waydroid, from Debian's newest suite, looks for the daemon's devices and writes its
 # configuration of LXC. A container is started from that configuration, unchanged save for paths and
 # the network, with a bare Debian in place of Android's image, which is not in Debian.
 #
@@ -15,18 +15,11 @@ bin=${ANYBINDER_BIN:-$top/build/bin}
 base=$top/build/roots/bookworm
 package=$top/build/roots/waydroid
 mode=${1-}
-name=waydroid${mode:+-${mode#--}}
-passed=0
-failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
 
-summary() { # skipped [why]
-	echo "$name: $passed passed, $failed failed, $1 skipped${2:+ ($2)}"
-	[ "$failed" -eq 0 ]
-	exit
-}
-
-[ "$(id -u)" -eq 0 ] || summary 1 "needs root"
-command -v lxc-execute >/dev/null || summary 1 "lxc is missing"
+[ "$(id -u)" -eq 0 ] || tap_skip "needs root"
+command -v lxc-execute >/dev/null || tap_skip "lxc is missing"
 [ -n "${IN_NAMESPACE:-}" ] ||
 	IN_NAMESPACE=1 exec unshare --mount --propagation private "$0" "$@"
 
@@ -37,7 +30,7 @@ fetch() {
 		dpkg-deb -x "$new"/waydroid_*.deb "$new" && mv "$new" "$package"
 }
 
-[ -d "$package" ] || fetch || summary 1 "the package cannot be fetched"
+[ -d "$package" ] || fetch || tap_skip "the package cannot be fetched"
 [ "$mode" != --fetch ] || exit 0
 [ "$mode" = --module ] || [ -d "$base" ] ||
 	"$top/scripts/debian-root.sh" make bookworm "$base" || exit
@@ -66,19 +59,6 @@ with_devices() {
 		"$@"
 	else
 		"${anybinder[@]}" run -- "$@"
-	fi
-}
-
-check() { # what command...
-	local what=$1
-	shift
-	if "$@" >"$dir/output" 2>&1; then
-		echo "ok     $what"
-		passed=$((passed + 1))
-	else
-		echo "FAIL   $what"
-		tail -20 "$dir/output" | sed 's/^/       /'
-		failed=$((failed + 1))
 	fi
 }
 
@@ -152,12 +132,12 @@ start_manager() {
 mkdir "$dir/out"
 if [ "$mode" = --module ]; then
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
-	[ ! -e /dev/binder ] || summary 1 "this machine has devices already"
+	[ ! -e /dev/binder ] || tap_skip "this machine has devices already"
 else
 	"${anybinder[@]}" up --mode 0666 >/dev/null || exit
 fi
-check "Waydroid finds the devices" finds_the_devices
-[ "$mode" != --module ] || check "its devices have a service manager" start_manager
-check "its configuration binds single device files" binds_single_files
-check "a container of that configuration reaches the service manager" container_reaches_the_manager
-summary 0
+tap_command "Waydroid finds the devices" finds_the_devices
+[ "$mode" != --module ] || tap_command "its devices have a service manager" start_manager
+tap_command "its configuration binds single device files" binds_single_files
+tap_command "a container of that configuration reaches the service manager" container_reaches_the_manager
+tap_end

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# beside KERNEL:DRIVER...: the module and the stock driver in one kernel, each loaded first.
+# beside.sh MODULE FILE DRIVER HAS-FAMILY: in a virtual machine, the module and the stock driver in
+# one kernel, each loaded first. FILE is the other driver; DRIVER is `stock` (the kernel's package,
+# without binderfs), `ref` (the same with binderfs) or `rust`. Prints TAP.
 #
-# DRIVER is `stock` (the kernel's package, without binderfs), `ref` (the same with binderfs) or
-# `rust`. The script starts itself in a virtual machine for each, as `beside --guest MODULE FILE
-# DRIVER HAS-FAMILY`. Other drivers cannot be unloaded, so the module comes first there.
+# Other drivers cannot be unloaded, so the module comes first there.
 # (rust_binder can, but leaves its file system type registered, which the kernel then trips over.)
 set -u
 
@@ -21,12 +21,11 @@ own_dir=/dev/anybinderfs
 parameters=/sys/module/anybinder/parameters
 kind='' stock_dir=''
 
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+
 result() { # NAME STATUS WHAT
-	if [ "$2" -eq 0 ]; then
-		echo "ok $1: $3"
-	else
-		echo "not ok $1: $3"
-	fi
+	tap_case "$2" "$1" "$3"
 }
 
 conformance() { # DIRECTORY OPTION...
@@ -45,7 +44,7 @@ use_both() { # NAME
 	other=$!
 	conformance "$own_dir" > /tmp/own.log 2>&1 || status=1
 	wait $other || status=1
-	[ $status -eq 0 ] || cat /tmp/stock.log /tmp/own.log
+	[ $status -eq 0 ] || cat /tmp/stock.log /tmp/own.log | tap_comment
 	result "$1" $status "ours: $(tail -1 /tmp/own.log); other: $(tail -1 /tmp/stock.log)"
 }
 
@@ -179,40 +178,9 @@ inside() {
 		conformance /dev
 }
 
-driver_of() { # KERNEL KIND
-	case $2 in
-	stock) echo "$top/build/vm/$1/modules/binder_linux.ko" ;;
-	ref) echo "$top/build/vm/ref/$1/binder_linux.ko" ;;
-	rust) echo "$top/build/vm/rust-driver/$1/rust_binder.ko" ;;
-	esac
-}
-
-case ${1-} in
---guest)
-	shift
-	guest "$@"
-	exit
-	;;
---inside)
+if [ "$1" = --inside ]; then
 	inside
 	exit
-	;;
-esac
-
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-passed=0 failed=0
-for each in "$@"; do
-	kernel=${each%:*} kind=${each#*:}
-	family=no
-	[ "$kernel" != newest ] || family=yes # since 6.18
-	"$top/vm/run" --kernel "$kernel" --timeout 600 -- "$(realpath "$0")" --guest \
-		"$top/build/module/$kernel/anybinder.ko" "$(driver_of "$kernel" "$kind")" \
-		"$kind" $family > "$log"
-	result machine $? "no complaint of the kernel" >> "$log"
-	sed -E "s/^(ok|not ok) /&$each /" "$log"
-	passed=$((passed + $(grep -c '^ok ' "$log")))
-	failed=$((failed + $(grep -c '^not ok ' "$log")))
-done
-echo "module-beside: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+fi
+guest "$@"
+tap_end

@@ -1,17 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""workflow: runs the steps of examples/ci/binder.yml that start the daemon, use it and stop it, as
-the service does: each in a shell of its own, ended at the first error. The programs are those of
-build/bin, the mount is in a temporary directory. Needs root, which a job's container has."""
+"""The steps of examples/ci/binder.yml that start the daemon, use it and stop it, as the service does:
+each in a shell of its own, ended at the first error. The programs are those of build/bin, the
+mount is in a temporary directory."""
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import textwrap
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
+import pytest
+from building import TOP as TREE
+
+TOP = pathlib.Path(TREE)
 WORKFLOW = TOP / "examples/ci/binder.yml"
 INSTALLED = "/opt/anybinder/bin"
 STEPS = ("start", "test", "stop")
@@ -43,25 +44,14 @@ def run(script, environment):
         return done.returncode, output.read()
 
 
-def main():
-    if os.geteuid() or not os.path.exists("/dev/fuse"):
-        print(f"containers workflow: 0 passed, 0 failed, {len(STEPS)} skipped (needs root and "
-              "/dev/fuse)")
-        return 0
+@pytest.mark.long
+def test_workflow(program, root, scratch, case):    # pylint: disable=unused-argument
+    program("anybinder")
     found = scripts(WORKFLOW.read_text(encoding="utf-8"))
-    passed = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        environment = {**os.environ, "GITHUB_PATH": f"{scratch}/path",
-                       "ANYBINDER_MOUNT": f"{scratch}/mount",
-                       "ANYBINDER_STATE_DIR": f"{scratch}/state"}
-        pathlib.Path(environment["GITHUB_PATH"]).touch()
-        for name in STEPS:
-            status, text = run(found[name], environment)
-            passed += not status
-            print("ok    " if not status else f"FAIL  status {status}:\n{text}", name)
-    print(f"containers workflow: {passed} passed, {len(STEPS) - passed} failed, 0 skipped")
-    return int(passed < len(STEPS))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    environment = {**os.environ, "GITHUB_PATH": f"{scratch}/path",
+                   "ANYBINDER_MOUNT": f"{scratch}/mount",
+                   "ANYBINDER_STATE_DIR": f"{scratch}/state"}
+    pathlib.Path(environment["GITHUB_PATH"]).touch()
+    for name in STEPS:
+        status, text = run(found[name], environment)
+        case(name, not status, text)

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# guest MODULE MEASURING BINDERFS_TEST SQUATTER: runs in the virtual machine, with no driver loaded
-# yet. MEASURING is the measuring build, with locking modes. Prints `ok NAME: what was seen` or
-# `not ok NAME: why` for each of its tests. The kernel is booted with slub_debug=U,kmalloc-*, which
+# life.sh MODULE MEASURING BINDERFS_TEST SQUATTER: runs in the virtual machine, with no driver loaded
+# yet. MEASURING is the measuring build, with locking modes. Prints TAP. The kernel is booted with slub_debug=U,kmalloc-*, which
 # records for each object the code that allocated it.
 set -u
 
@@ -22,16 +21,11 @@ work=$(mktemp -d)
 # Before 5.14 these are elsewhere.
 alloc_traces=(/sys/kernel/debug/slab/kmalloc-*/alloc_traces)
 [ -e "${alloc_traces[0]}" ] || alloc_traces=(/sys/kernel/slab/kmalloc-*/alloc_calls)
-failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../../lib/tap.sh"
 
-# result NAME STATUS WHAT
-result() {
-	if [ "$2" -eq 0 ]; then
-		echo "ok $1: $3"
-	else
-		echo "not ok $1: $3"
-		failed=1
-	fi
+result() { # NAME STATUS WHAT
+	tap_case "$2" "$1" "$3"
 }
 
 # The module where modprobe finds it, in a separate tree; the kernel is made to look there, too.
@@ -104,7 +98,7 @@ test_lives() {
 	if [ -n "$grown" ]; then
 		grown=$(grown_in_lives) || status=1
 	fi
-	[ $status -eq 0 ] || tail -20 "$work/log"
+	[ $status -eq 0 ] || tail -20 "$work/log" | tap_comment
 	result lives $status "$rounds times loaded, used, unloaded; $(tail -1 "$work/log")"
 	left=$(traces)
 	result nothing_is_left_visible "${#left}" "$left"
@@ -174,7 +168,7 @@ test_stress() {
 }
 
 # Where another driver has the netlink family that is asked for, all but the failure notices work.
-# What is done by default is in tests/kernel/module/beside.
+# What is done by default is in tests/kernel/module/beside.sh.
 test_family_taken() {
 	local binderfs=$work/binderfs
 	insmod "$squatter" && "$work/modprobe" binder_linux family=binder &&
@@ -192,8 +186,8 @@ test_measures
 test_mount_loads
 test_in_use
 test_debugfs
-"$selftest"
+"$selftest" | sed "s/^/binderfs_test: /"
 test_stress
 rmmod anybinder
 result unloaded_at_the_end $? ""
-exit $failed
+tap_end

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build syzkaller with the descriptions of this directory alone, from a copy of a checkout.
 #
-#   tests/kernel/syzkaller/build CHECKOUT
+#   tests/kernel/syzkaller/build.sh CHECKOUT
 #
 # Leaves in build/syzkaller: fuzz (fuzz.go with syzkaller in it) and syz-executor, both static. Go's
 # own client fetches the modules that syzkaller names, once.

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""stages KERNEL...: `anybinder bench stages` on the module, in a virtual machine of each kernel.
+"""`anybinder bench stages` on the module.
 
 The times mean nothing in an emulated machine, but the results must be consistent: every round trip
 passes all stages in order, the summary matches the rows, and the picture has every step.
@@ -9,24 +8,22 @@ import json
 import math
 import os
 import subprocess
-import sys
-import tempfile
 import xml.etree.ElementTree
 
-TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
+import pytest
+
 DEVICE = "/dev/binderfs/binder"
 ROUNDS, CALLS = 2, 200
-TIMEOUT_S = 200
 STAGES = ("C_SEND K_IOC K_WR_IN K_ENQ K_DEQ K_COPY S_RECV "
           "S_REPLY K_IOC K_WR_IN K_ENQ K_DEQ K_COPY C_RECV C_EXIT").split()
 STEPS = [f"{a} to {b}" for a, b in zip(STAGES, STAGES[1:])]
 
 
-def measure(directory):
+def measure(program, directory):
     """Returns (the document, the rows without their heading, the texts of the picture)."""
     rows_file = directory + "/rows"
     printed = subprocess.run(
-        [TOP + "/build/bin/anybinder", "bench", "stages", "--device", DEVICE, "--json",
+        [program("anybinder"), "bench", "stages", "--device", DEVICE, "--json",
          "-n", str(CALLS), "--rounds", str(ROUNDS), "--rows", rows_file, "--output", directory],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout
     with open(rows_file, encoding="ascii") as file:
@@ -71,36 +68,12 @@ def checks(document, rows, texts):
     yield "picture_has_all_steps", [t for t in texts if t in STEPS] == STEPS, f"{texts}"
 
 
-def guest():
-    """Runs in the machine."""
-    with tempfile.TemporaryDirectory() as directory:
-        for name, good, why in checks(*measure(directory)):
-            print(f"ok {name}" if good else f"not ok {name}: {why}")
+@pytest.mark.parametrize("kernel", [
+    pytest.param(kernel, marks=pytest.mark.vm(
+        kernel, driver="module", timeout=400,
+        needs=["build/bin/anybinder", "build/bin/bench-ipc"])) for kernel in ("6.12", "6.1")])
+def test_stages(program, scratch, case, kernel):    # pylint: disable=unused-argument
+    for name, good, why in checks(*measure(program, scratch)):
+        case(name, good, why)
     left = os.listdir("/sys/kernel/tracing/instances")
-    print(f"not ok no_trace_is_left: {left}" if left else "ok no_trace_is_left")
-
-
-def main():
-    passed = failed = 0
-    for kernel in sys.argv[1:]:
-        done = subprocess.run(
-            [TOP + "/vm/run", "--kernel", kernel, "--driver", "module", "--timeout",
-             str(TIMEOUT_S), "--", sys.executable, os.path.realpath(__file__), "--guest"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
-        lines = done.stdout.splitlines()
-        if done.returncode or not lines:
-            lines.append(f"not ok machine: exit status {done.returncode}")
-        for line in lines:
-            result, name = ("ok", line[3:]) if line.startswith("ok ") else ("not ok", line[7:])
-            print(f"{result} {kernel} {name}", flush=True)
-            passed += result == "ok"
-            failed += result != "ok"
-    print(f"module-stages: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--guest"]:
-        guest()
-    else:
-        sys.exit(main())
+    case("no_trace_is_left", not left, f"{left}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Build the module that reports each basic block, and the one that it reports to, for Debian's 6.12.
 #
-#   tests/kernel/syzkaller/covered DIR [BUG]
+#   tests/kernel/syzkaller/covered.sh DIR [BUG]
 #
 # Leaves them in DIR and build/syzkaller/kcov; with BUG, one of those of sim/mutants.py,
 # the first one has it. Prints how many basic blocks that one has.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# In the guest: inside TITLE STATS MODULE... -- COMMAND...: COMMAND, which runs programs on the last
+# In the guest: inside.sh STATS MODULE... -- COMMAND...: COMMAND, which runs programs on the last
 # of the modules beside the peer; STATS is a file for what they have reached.
 #
 # vm/run fails if the kernel has logged a warning. Here fails a command (BC_*) never reached,
@@ -9,19 +9,12 @@ set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)
-title=$1 stats=$2
-shift 2
+stats=$1
+shift
 # A mount of its own: each process of syz-executor mounts another binderfs on /dev/binderfs.
 shared=/dev/fuzz
-passed=0 failed=0
-
-count() { # WHAT STATUS
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1)) && echo "ok $1"
-	else
-		failed=$((failed + 1)) && echo "not ok $1"
-	fi
-}
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
 
 # names BC|BR: those of the ABI that the driver handles or returns, and counts.
 names() {
@@ -52,9 +45,9 @@ peer=$!
 read -r <&3
 cd "$(mktemp -d)" || exit
 "$@"
-count "programs" $?
+tap_case $? "programs"
 kill -0 $peer
-count "the peer lives" $?
+tap_case $? "the peer lives"
 sed '/^proc /,$d' $shared/binder_logs/stats >"$stats"
 grep -E '^B[CR]_' "$stats"
 echo "returns never seen:$(never BR)"
@@ -63,11 +56,10 @@ covered=/sys/kernel/debug/kcov-covered
 commands=$(never BC)
 [ -z "$commands" ] || echo "commands never reached:$commands"
 [ -z "$commands" ]
-count "each command is reached" $?
+tap_case $? "each command is reached"
 kill $peer
 wait $peer 2>/dev/null
 umount $shared && rmmod "$module"
-count "the module is unloaded" $?
+tap_case $? "the module is unloaded"
 
-echo "$title: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+tap_end

@@ -1,17 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""events KERNEL...: are the module's tracepoints those of the stock driver?
+"""The module has the stock driver's tracepoints, by the same names and with the same fields.
 
-The fields of the tracepoints of the reference and of the module, each in its own machine, are
-compared, and which of them fire in a few calls. The layout must be the same; a tracepoint that the
-module lacks must be in the list below, with a reason. The module's own tracepoint, the stages of a
-round trip (core/entities/stage.h), must fire for each stage of a call and its reply.
+The tracepoints of the reference driver and of the module, each in a virtual machine, are compared,
+and which of them fire in a few calls. The layout must be the same; a tracepoint that the module
+lacks must be in the list below, with a reason. The module's own tracepoint, the stages of a round
+trip (stage.h), must fire for each stage of a call and its reply.
 """
 import ast
 import os
 import re
 import subprocess
 import sys
+
+import pytest
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
 REFERENCE_KERNEL = "newest"
@@ -90,11 +91,11 @@ def guest():
     print("stages", "*", stages(tracing))
 
 
-def query(kernel, driver):
+def query(machine, kernel, driver):
     """Returns ({tracepoint: fields}, what fired, the stages of a call) of a driver."""
     output = subprocess.run(
-        [TOP + "/vm/run", "--kernel", kernel, "--driver", driver, "--timeout", str(TIMEOUT_S),
-         "--", sys.executable, os.path.realpath(__file__), "--guest"],
+        [*machine(kernel, driver=driver, timeout=TIMEOUT_S), sys.executable,
+         os.path.realpath(__file__), "--guest"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True).stdout
     lines = [line.split(maxsplit=2) for line in output.splitlines()]
     fields = {name: what for kind, name, what in lines if kind == "fields"}
@@ -102,7 +103,7 @@ def query(kernel, driver):
     return fields, one["fired"], one["stages"]
 
 
-def compare(kernel, reference, module):
+def compare(reference, module):
     """Yields (name, what is wrong or None)."""
     for name, fields in reference[0].items():
         if name not in module[0]:
@@ -116,21 +117,15 @@ def compare(kernel, reference, module):
     yield "stages", None if module[2] == str(STAGES * 2) else module[2]
 
 
-def main():
-    passed = failed = 0
-    reference = query(REFERENCE_KERNEL, "ref")
-    for kernel in sys.argv[1:]:
-        for name, wrong in compare(kernel, reference, query(kernel, "module")):
-            result = "not ok" if wrong else "ok"
-            print(f"{result} {kernel} {name}" + (f": {wrong}" if wrong else ""))
-            passed += not wrong
-            failed += bool(wrong)
-    print(f"module-events: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
+@pytest.mark.vm
+@pytest.mark.takes(60)
+@pytest.mark.parametrize("kernel", ["newest", "6.1"])
+def test_tracepoints(program, machine, case, kernel):
+    program("anybinder-conformance")
+    reference = query(machine, REFERENCE_KERNEL, "ref")
+    for name, wrong in compare(reference, query(machine, kernel, "module")):
+        case(name, not wrong, wrong or "")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--guest"]:
-        guest()
-    else:
-        sys.exit(main())
+    guest()

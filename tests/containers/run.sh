@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run TOOL: containers made by TOOL use the daemon of this machine, one of their own, and each other
+# run.sh TOOL: containers made by TOOL use the daemon of this machine, one of their own, and each other
 #   namespaces     unshare(1) and bind mounts: needs nothing but util-linux
 #   bwrap podman docker lxc systemd-nspawn  as `anybinder container TOOL` says
 #   rootless       podman of an ordinary user
@@ -14,18 +14,12 @@ set -uo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${ANYBINDER_BIN:-$top/build/bin}
-tool=${1:?usage: run TOOL}
+tool=${1:?usage: run.sh TOOL}
 name=anybinder.demo.IAddInts/default
-passed=0
-failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
 
-summary() { # skipped [why]
-	echo "containers $tool: $passed passed, $failed failed, $1 skipped${2:+ ($2)}"
-	[ "$failed" -eq 0 ]
-	exit
-}
-
-[ "$(id -u)" -eq 0 ] || summary 1 "needs root"
+[ "$(id -u)" -eq 0 ] || tap_skip "needs root"
 case $tool in
 namespaces) program=unshare ;;
 lxc | lxc-mapped) program=lxc-execute ;;
@@ -33,7 +27,7 @@ rootless | cdi) program=podman ;;
 docker) program=dockerd ;;
 *) program=$tool ;;
 esac
-command -v "$program" >/dev/null || summary 1 "$program is missing"
+command -v "$program" >/dev/null || tap_skip "$program is missing"
 
 # The runtimes of podman and docker refuse a machine that has both versions of control groups; and a
 # hierarchy of version 2 alone, in a mount namespace, serves as well.
@@ -43,14 +37,14 @@ fi
 case $tool in
 podman | rootless | cdi | docker)
 	umount -R /sys/fs/cgroup 2>/dev/null
-	mount -t cgroup2 cgroup2 /sys/fs/cgroup || summary 1 "no control groups of version 2"
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup || tap_skip "no control groups of version 2"
 	;;
 esac
 case $tool in
 podman | rootless | cdi)
 	# runc wants controllers that version 1 may hold
 	[ "$(podman info --format '{{.Host.OCIRuntime.Name}}')" = crun ] ||
-		summary 1 "podman has no runtime crun"
+		tap_skip "podman has no runtime crun"
 	;;
 esac
 
@@ -82,19 +76,6 @@ end() {
 	rm -rf "$dir"
 }
 trap end EXIT
-
-check() { # what command...
-	local what=$1
-	shift
-	if "$@" >"$dir/output" 2>&1; then
-		echo "ok     $what"
-		passed=$((passed + 1))
-	else
-		echo "FAIL   $what"
-		tail -20 "$dir/output" | sed 's/^/       /'
-		failed=$((failed + 1))
-	fi
-}
 
 until_true() { # command...
 	local i
@@ -343,11 +324,11 @@ lxc-mapped)
 	mount --bind "$dir/subid" /etc/subuid && mount --bind "$dir/subid" /etc/subgid || exit
 	;;
 esac
-[ "$tool" != docker ] || docker_up || summary 1 "dockerd does not run here"
+[ "$tool" != docker ] || docker_up || tap_skip "dockerd does not run here"
 "${anybinder[@]}" up --mode 0666 >"$dir/up.log" 2>&1 || {
 	cat "$dir/up.log"
-	failed=1
-	summary 0
+	tap_case 1 "the daemon starts"
+	tap_end
 }
 
 # The directory is this mount namespace's own, but where it is missing it has to be made first.
@@ -357,14 +338,14 @@ if [ "$tool" = cdi ]; then
 	"${anybinder[@]}" container cdi >/etc/cdi/anybinder.yaml || exit
 fi
 
-check "a service of the host serves a container" host_serves_container
-check "a service of a container serves the host" container_serves_host
-check "a service of a container serves another container" container_serves_container
+tap_command "a service of the host serves a container" host_serves_container
+tap_command "a service of a container serves the host" container_serves_host
+tap_command "a service of a container serves another container" container_serves_container
 case $tool in
-namespaces | bwrap) check "a pid is one of the daemon's namespace" pids_do_not_cross ;;
+namespaces | bwrap) tap_command "a pid is one of the daemon's namespace" pids_do_not_cross ;;
 esac
 case $tool in
 namespaces) ;;
-*) check "two containers with daemons of their own are apart" own_daemons ;;
+*) tap_command "two containers with daemons of their own are apart" own_daemons ;;
 esac
-summary 0
+tap_end

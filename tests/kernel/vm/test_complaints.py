@@ -1,19 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""complaints [KERNEL]: does a run fail when the guest's kernel complains?
-
-Without KERNEL, lines of a console are fed to vm/console.py. With one, a machine is booted for each
-of a few runs, and vm/run's exit status is checked; the guest writes the complaint itself.
-"""
+"""A run in a virtual machine fails when the guest's kernel complains: tried on recorded lines of a
+console, and in a machine whose guest writes the complaint itself."""
 import io
 import os
 import subprocess
 import sys
 
-TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
-sys.path.insert(0, TOP + "/vm")
-sys.dont_write_bytecode = True
-import console  # noqa: E402 (not a package)
+import pytest
+from building import TOP
+
+sys.path.insert(0, os.path.join(TOP, "vm"))
+import console    # noqa: E402 (not a package)
 
 COMPLAINTS = (
     "WARNING: CPU: 1 PID: 7 at core/made_up.c:1 it+0x0/0x0",
@@ -57,33 +54,19 @@ def is_noticed(line):
     return bool(reader.fault)
 
 
-def check_lines():
-    """Yields (line, whether it was judged correctly)."""
-    for line in COMPLAINTS:
-        yield line, is_noticed(line)
-    for line in HARMLESS:
-        yield line, not is_noticed(line)
+@pytest.mark.parametrize("line", COMPLAINTS)
+def test_complaint_is_noticed(line):
+    assert is_noticed(line)
 
 
-def check_runs(kernel):
-    """Yields (run, whether its exit status was correct)."""
-    for command, wanted in RUNS:
-        status = subprocess.run([TOP + "/vm/run", "--kernel", kernel, "--driver", "none", "--",
-                                 "sh", "-c", command], stdin=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL).returncode
-        yield f"{command}: exit status {status}", status == wanted
+@pytest.mark.parametrize("line", HARMLESS)
+def test_harmless_line_is_not(line):
+    assert not is_noticed(line)
 
 
-def main():
-    passed = failed = 0
-    for what, good in check_runs(sys.argv[1]) if len(sys.argv) > 1 else check_lines():
-        if not good:
-            print("not ok", what)
-        passed += good
-        failed += not good
-    print(f"vm-complaints: {passed} passed, {failed} failed, 0 skipped")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.vm
+@pytest.mark.parametrize("command, wanted", RUNS)
+def test_exit_status(machine, command, wanted):
+    done = subprocess.run([*machine("6.12"), "sh", "-c", command], stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False)
+    assert done.returncode == wanted, done

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Containers: the daemon of the machine in them, and one of their own. The first needs no packages;
+the others are made by the programs that people use, and are skipped where those are missing."""
+import subprocess
+
+import pytest
+from building import TOP, environment, variable
+
+HERE = f"{TOP}/tests/containers"
+LONG = [pytest.mark.long, pytest.mark.timeout(900)]
+TOOLS = ("bwrap", "podman", "cdi", "rootless", "docker", "lxc", "lxc-mapped", "systemd-nspawn")
+
+
+@pytest.fixture(autouse=True)
+def programs(program, root):    # pylint: disable=unused-argument
+    """What runs in them."""
+    for name in ("anybinder", "anybinderd"):
+        program(name)
+
+
+@pytest.mark.parametrize("tool", ["namespaces", *(
+    pytest.param(tool, marks=LONG) for tool in TOOLS)])
+def test_containers(suite, tool):
+    suite([f"{HERE}/run.sh", tool], timeout=600)
+
+
+def test_device_plugin(program):
+    """The device plugin of Kubernetes beside a kubelet that only does what concerns plugins, and a
+    daemon (tools/device-plugin/tests/kubelet.rs)."""
+    program("anybinder-device-plugin")
+    words = [*variable("CARGO"), "test", "--quiet", "--release", "--locked", "--manifest-path",
+             "tools/Cargo.toml", *variable("PLUGIN_TARGETS")]
+    done = subprocess.run(words, cwd=TOP, stdin=subprocess.DEVNULL,
+                          env={**environment(), "ANYBINDERD": f"{TOP}/build/bin/anybinderd"},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert not done.returncode, done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_types_of_kubernetes(program, suite):
+    """The same, and the manifests, in the words of Kubernetes' own types."""
+    program("anybinder-device-plugin")
+    suite([f"{HERE}/kubernetes-types/run.sh"], timeout=900)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_waydroid(suite):
+    """Waydroid's own package, of Debian's newest suite, is fetched and unpacked, not installed."""
+    suite([f"{HERE}/waydroid.sh"], timeout=900)
+
+
+@pytest.mark.vm
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_waydroid_on_the_module(suite, machine, module):
+    """In a virtual machine whose kernel has the module, where Waydroid makes the devices."""
+    subprocess.run([f"{HERE}/waydroid.sh", "--fetch"], check=True)
+    suite([*machine("6.12", memory=2048, timeout=600), "sh", "-c",
+           f"insmod {module('6.12')} && exec {HERE}/waydroid.sh --module"], timeout=900)
