@@ -9,23 +9,10 @@
 #   TEST_PROGRAMS    likewise, what only tests need
 #   COMPUTING_PROGRAMS  what tests that only compute need: built while the others run
 #   VM_MODULES       targets that build the kernel modules for `make vm-test`
-#   TESTS            what `make test` runs besides the tests of pytest: NAME, or NAME:VARIANT
-#   VM_TESTS         what `make vm-test` runs, likewise
-#   COMPUTING        names of TESTS that only compute: they run beside those that also wait
-#   TURNS            tests in virtual machines, NAME:VARIANT,NAME:VARIANT,...; a run of CI has one of
-#                    each such list
-#   LONG_TESTS       what takes too long for both, and runs only when it is asked for
 #   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
 #
-# Each NAME in these three gets a target: `make test-NAME VARIANT=V`; without VARIANT, the first one
-# listed, LONG_TESTS before the others. Its fragment sets
-#
-#   NAME.run    the command; NAME.VARIANT.run takes precedence. $(variant) is the variant.
-#   NAME.needs  what is built first, together with NAME.VARIANT.needs
-#
-# The last line that a test prints is `TITLE: N passed, N failed, N skipped`; it exits non-zero if
-# anything failed.
+# Tests are declared to pytest (docs/TESTING.md), not here.
 
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
 
@@ -68,11 +55,6 @@ PROGRAMS =
 TEST_PROGRAMS =
 COMPUTING_PROGRAMS =
 VM_MODULES =
-TESTS :=
-VM_TESTS :=
-COMPUTING :=
-TURNS :=
-LONG_TESTS :=
 BENCH_TARGETS :=
 LINT_TARGETS :=
 
@@ -91,16 +73,7 @@ endef
 include $(filter-out $(BUILD)/% vendor/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
 	$(depth)rules.mk $(depth)*.rules.mk)))
 
-# The first variant of a test is the one without VARIANT.
-ALL_TESTS := $(TESTS) $(VM_TESTS) $(LONG_TESTS)
-# A plain name that has variants as well would run the first of them.
-$(foreach test,$(foreach test,$(ALL_TESTS),$(if $(findstring :,$(test)),,$(test))),$(if \
-	$(filter $(test):%,$(ALL_TESTS)),$(error The test list has $(test) and variants of it: \
-	$(filter $(test):%,$(ALL_TESTS)). Give the plain one a variant, too)))
-TEST_NAMES := $(sort $(foreach test,$(ALL_TESTS),$(firstword $(subst :, ,$(test)))))
-
 .PHONY: all check test test-needs tests-compiled vm-test vm-build bench demo setup tidy lint clean help \
-	$(TEST_NAMES:%=test-%) \
 	$(BENCH_TARGETS) $(LINT_TARGETS)
 
 ## all: build every program (the default)
@@ -120,25 +93,6 @@ $(BIN)/%:
 
 # The version is compiled into the objects with the main functions.
 $(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o): tools/Cargo.toml
-
-# The variants of test $(1); the one that is asked for; an error if it is none of them.
-variants = $(patsubst $(1):%,%,$(filter $(1):%,$(ALL_TESTS)))
-variant_of = $(or $(VARIANT),$(firstword $(call variants,$(1))))
-check_variant = $(if $(filter-out $(call variants,$(1)),$(variant)),$(error test-$(1) has no variant \
-	$(variant); its variants: $(or $(call variants,$(1)),none)))
-
-define test_rule
-test-$(1): variant = $$(call variant_of,$(1))
-test-$(1): $(call needs_of,$(1))
-	@$$(call check_variant,$(1))$$(or $$($(1).$$(variant).run),$$($(1).run))
-endef
-needs_of = $($(1).needs) $($(1).$(call variant_of,$(1)).needs)
-
-$(foreach name,$(TEST_NAMES),$(eval $(call test_rule,$(name))))
-
-# What the tests $(1) need.
-needs_of_all = $(sort $(foreach test,$(1), \
-	$($(firstword $(subst :, ,$(test))).needs) $($(subst :,.,$(test)).needs)))
 
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
@@ -168,7 +122,7 @@ test:
 tests-compiled:
 	@nice -n 19 $(PYTHON) -m pytest --collect-only -qq >/dev/null
 
-test-needs: all tests-compiled $(TEST_PROGRAMS) $(filter $(BIN)/%,$(call needs_of_all,$(TESTS)))
+test-needs: all tests-compiled $(TEST_PROGRAMS)
 
 ## vm-test: set up, and run the tests that boot a kernel in QEMU; ends with the totals
 vm-test:

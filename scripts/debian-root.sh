@@ -28,7 +28,7 @@ make_base() { # SUITE DIR
 	local script=/usr/share/debootstrap/scripts/$1
 	[ -e "$script" ] || script=${script%/*}/sid
 	# It mounts /proc there: in a namespace of its own, so that nothing stays mounted.
-	"$top/tests/own-mounts" debootstrap --variant=minbase "$1" "$new" \
+	python3 "$top/python/anybinder/process.py" debootstrap --variant=minbase "$1" "$new" \
 		"$("$top/vm/suite.sh" "$1" mirror)" "$script" >"$new.log" 2>&1 ||
 		{ tail "$new.log" >&2; return 1; }
 	"$top/vm/suite.sh" "$1" sources >"$new/etc/apt/sources.list"
@@ -139,7 +139,7 @@ action=${1-} dir=${2-}
 case $action in
 make) make_root "$2" "$3" ;;
 enter)
-	exec "$top/tests/own-mounts" unshare --pid --fork --kill-child \
+	exec python3 "$top/python/anybinder/process.py" unshare --pid --fork --kill-child \
 		"$0" enter-here "$dir" "${@:3}"
 	;;
 boot)
@@ -151,7 +151,7 @@ boot-here) boot "$dir" ;;
 in) in_booted "$dir" "${@:3}" ;;
 enter-here) enter "$dir" "${@:3}" ;;
 chroot) plain_chroot "$dir" "${@:3}" ;;
-container) exec "$top/tests/own-mounts" "$0" container-here "$dir" "${@:3}" ;;
+container) exec python3 "$top/python/anybinder/process.py" "$0" container-here "$dir" "${@:3}" ;;
 container-here) in_container "$dir" "${@:3}" ;;
 remove)
 	mountpoint -q "$dir/proc" && umount "$dir/proc"

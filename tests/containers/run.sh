@@ -32,7 +32,7 @@ command -v "$program" >/dev/null || tap_skip "$program is missing"
 # The runtimes of podman and docker refuse a machine that has both versions of control groups; and a
 # hierarchy of version 2 alone, in a mount namespace, serves as well.
 if [ -z "${IN_NAMESPACE:-}" ]; then
-	IN_NAMESPACE=1 exec "$top/tests/own-mounts" "$0" "$@"
+	IN_NAMESPACE=1 exec python3 "$top/python/anybinder/process.py" "$0" "$@"
 fi
 case $tool in
 podman | rootless | cdi | docker)
@@ -122,7 +122,7 @@ lxc_config() { # kind-of-arguments
 }
 
 in_namespaces() {
-	unshare --pid --fork "$top/tests/own-mounts" sh -c '
+	unshare --pid --fork python3 "$top/python/anybinder/process.py" sh -c '
 		mount -t proc proc /proc && mount -t tmpfs dev /mnt && touch /mnt/binder || exit 1
 		mount --bind "$0" /mnt/binder && exec "$@"' "$dir/mnt/binder" "$@"
 }

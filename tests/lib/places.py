@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Places of a test's own: directories, mounts."""
+"""Places of a test's own."""
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 
 import pytest
-from building import TOP
 
 
 @pytest.fixture
@@ -27,14 +24,3 @@ def root():
     """Skips the test unless it has the rights of root."""
     if os.geteuid():
         pytest.skip("needs root")
-
-
-@pytest.fixture(scope="session")
-def own_mounts():
-    """own_mounts(argv): runs a command in a mount namespace of its own, from which no mount gets
-    out; the keywords are those of subprocess.run, which captures the output as text."""
-    def run(argv, **how):
-        return subprocess.run([sys.executable, os.path.join(TOP, "tests/own-mounts"), *argv],
-                              **{"capture_output": True, "text": True, "check": False,
-                                 "timeout": 60, **how})
-    return run
