@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 import pytest
+from anybinder.process import in_own_mounts
 from building import TOP, environment, variable
 
 pytestmark = [pytest.mark.takes(30), pytest.mark.xdist_group("install")]
@@ -117,9 +118,10 @@ def test_pages_name_only_what_was_installed(there):
 
 
 @pytest.mark.usefixtures("root")
-def test_service_beside_another_daemon(there, own_mounts):
-    done = own_mounts(["packaging/test-service", f"{there.prefix}/libexec/anybinder/service",
-                       f"{there.prefix}/bin/anybinderd"], cwd=TOP)
+def test_service_beside_another_daemon(there):
+    words = in_own_mounts("packaging/test-service", f"{there.prefix}/libexec/anybinder/service",
+                          f"{there.prefix}/bin/anybinderd")
+    done = subprocess.run(words, cwd=TOP, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stdout + done.stderr
 
 

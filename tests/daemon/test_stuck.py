@@ -159,7 +159,8 @@ def manage_with_trap(path, notify, release):
     """A context manager that passes commands in memory which another process resolves."""
     trap = driver.Trap()
     if not os.fork():
-        os.read(release, 1)    # the trap stays closed until then, also after the manager's death
+        os.setpgid(0, 0)    # the trap stays closed until then, also after the manager's death
+        os.read(release, 1)
         os._exit(0)
     client = Client(path)
     client.become_manager()
