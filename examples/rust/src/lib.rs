@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the service and the client share: the interface, and buffers in shared memory.
-pub mod buffer;
+pub mod shared_buffer;
 
 use rsbinder::{DeathRecipient, ProcessState, WIBinder};
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The AddInts example: its interface, generated from AIDL, and its service.
+use crate::anonymous_files::{open_text, read_text};
 use crate::device::{self, DeviceOption};
-use crate::files::{open_text, read_text};
 use aidl::{BnAddInts, IAddInts};
 use anybinder_cli::error::{Doing, Result};
 use anybinder_mount::context::Context;

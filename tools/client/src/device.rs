@@ -3,8 +3,8 @@
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::Foreign;
-use anybinder_rpc::manager::Manager;
-use anybinder_rpc::status::explain;
+use anybinder_rpc::local_manager::Manager;
+use anybinder_rpc::status_text::explain;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;

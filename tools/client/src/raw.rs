@@ -6,8 +6,8 @@ use anybinder_driver::parcel::Parcel as Raw;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_rpc::header_word::{header_word, HEADER_WORDS, WORD_POSITION};
+use anybinder_rpc::parcel_bytes;
 use anybinder_rpc::relay::descriptor_of;
-use anybinder_rpc::words;
 use rsbinder::rpc::RpcProxy;
 use rsbinder::{Parcel, SIBinder, StatusCode};
 use std::fs::File;
@@ -202,7 +202,7 @@ impl Request {
             (Some(descriptor), Some(proxy)) => proxy.build_request(descriptor)?,
             _ => remote.prepare_transact(false)?,
         };
-        words::write(&mut parcel, &self.raw.data)?;
+        parcel_bytes::write(&mut parcel, &self.raw.data)?;
         Reply::of(remote.submit_transact(code, &parcel, flags)?)
     }
 }

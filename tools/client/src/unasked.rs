@@ -10,7 +10,7 @@ use anybinder_driver::parcel::{Parcel, Reader, Target, SYSTEM_HEADER};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_rpc::header_word::HEADER_WORDS;
-use anybinder_rpc::status::explain;
+use anybinder_rpc::status_text::explain;
 use rsbinder::StatusCode;
 use std::fs::File;
 

@@ -4,8 +4,8 @@
 //! A kubelet that starts removes all sockets of its directory and makes its own anew. The plugin
 //! then serves at a new socket and registers again.
 use crate::api::{self, DeviceList, Empty, RegisterRequest};
+use crate::kubelet_service::Plugin;
 use crate::pool::Pool;
-use crate::service::Plugin;
 use std::error::Error;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/CONTAINERS.md).
 mod api;
-mod control;
+mod binder_control;
 mod endpoint;
+mod kubelet_service;
 mod pool;
-mod service;
 
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output;

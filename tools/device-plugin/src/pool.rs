@@ -6,7 +6,7 @@
 //! context before has a part in it. The names stay: a container that is started again finds what
 //! its pod got. No container gets the directory of the mount, where the devices of all pods are.
 use crate::api::{Bind, ContainerResponse, Device, Node};
-use crate::control;
+use crate::binder_control;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use std::fmt;
 use std::io;
@@ -98,7 +98,8 @@ impl Pool {
                 if self.mount.file(&name).symlink_metadata().is_ok() {
                     continue;
                 }
-                control::add(&self.mount.path, &name).map_err(|err| Refusal::Unmade(name, err))?;
+                binder_control::add(&self.mount.path, &name)
+                    .map_err(|err| Refusal::Unmade(name, err))?;
             }
         }
         Ok(())
@@ -107,7 +108,7 @@ impl Pool {
     fn remake(&self, name: &str) -> io::Result<()> {
         match std::fs::remove_file(self.mount.file(name)) {
             Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
-            _ => control::add(&self.mount.path, name),
+            _ => binder_control::add(&self.mount.path, name),
         }
     }
 

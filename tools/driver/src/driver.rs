@@ -4,8 +4,8 @@ use crate::abi::{
     self, ExtendedError, FlatObject, NodeInfoForRef, TransactionData, TransactionDataContext,
     TransactionDataSg, WriteRead,
 };
-use crate::map::{ioctl, Memory, Open};
 use crate::parcel::{Parcel, OWN_POINTER};
+use crate::receive_map::{ioctl, Memory, Open};
 use rsbinder::StatusCode;
 use std::io;
 use std::os::fd::AsRawFd;

@@ -6,11 +6,12 @@
 //! this; rsbinder's statuses are used.
 //!
 //! * `abi`: the structures, commands and object types of the driver's header
-//! * `map`: an open device and its receive buffer; `driver`: one thread there
-//! * `level`: what differs between Android releases; `parcel`: parcels of AIDL, `hidl`: of HIDL
+//! * `receive_map`: an open device and its receive buffer; `driver`: one thread there
+//! * `level`: what differs between Android releases; `parcel`: parcels of AIDL, `hidl_parcel`: of
+//!   HIDL
 pub mod abi;
 pub mod driver;
-pub mod hidl;
+pub mod hidl_parcel;
 pub mod level;
-pub mod map;
 pub mod parcel;
+pub mod receive_map;

@@ -3,22 +3,22 @@
 //!
 //! * `event`: one event, from whichever source
 //! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
-//!   `source`: whichever of them a mount has; `instance`: an instance of tracefs
-//! * `call`: from events to calls
+//!   `event_source`: whichever of them a mount has; `tracefs_instance`: an instance of tracefs
+//! * `calls`: from events to calls
 //! * `payload`: the data of a call
-//! * `names`: what threads and objects are called
-//! * `stream`: a source that a thread reads
+//! * `thread_names`: what threads and objects are called
+//! * `event_stream`: a source that a thread reads
 //! * `recording`: events and names in a file
 //! * `perfetto`: a recording as a trace for Perfetto
-pub mod call;
+pub mod calls;
 pub mod event;
-pub mod instance;
-pub mod names;
+pub mod event_source;
+pub mod event_stream;
 pub mod payload;
 pub mod perfetto;
 pub mod recording;
-pub mod source;
-pub mod stream;
+pub mod thread_names;
+pub mod tracefs_instance;
 
 mod idle;
 mod ring;

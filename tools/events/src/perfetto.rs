@@ -7,9 +7,9 @@
 //! call, because Perfetto takes a call with slices inside for damaged.
 mod messages;
 
-use crate::call::{Assembler, Call};
+use crate::calls::{Assembler, Call};
 use crate::event::{error_name, Event, Priority, Transaction, What};
-use crate::names::{Names, Thread};
+use crate::thread_names::{Names, Thread};
 use messages::*;
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -436,7 +436,7 @@ mod tests {
         }
         names.add_service(
             9,
-            crate::names::Service {
+            crate::thread_names::Service {
                 name: "one".to_string(),
                 interface: "t.I".to_string(),
             },

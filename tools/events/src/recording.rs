@@ -5,7 +5,7 @@
 //! item is an `End`, so that a recording that was cut short can be told from a whole one, and still
 //! be read.
 use crate::event::{Event, What};
-use crate::names::{Names, Service, Thread};
+use crate::thread_names::{Names, Service, Thread};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream of the daemon, `binder_logs/events`. `host/fuse/events/events_abi.h` has its format.
 use crate::event::{Bytes, Event, Extra, Priority, Transaction, What};
-use crate::names;
+use crate::thread_names;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::HashSet;
@@ -315,9 +315,9 @@ impl Ring {
             _ => false,
         };
         if is_call && self.threads.insert(event.tid) {
-            event.thread = names::told_now(event.tid);
+            event.thread = thread_names::told_now(event.tid);
         }
-        if self.threads.len() >= names::THREADS_MAX {
+        if self.threads.len() >= thread_names::THREADS_MAX {
             self.threads.clear();
         }
     }

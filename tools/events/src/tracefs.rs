@@ -4,7 +4,7 @@ use crate::event::{
     Bytes, Event, Extra, Priority, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY,
     BR_FROZEN_REPLY,
 };
-use crate::instance::Instance;
+use crate::tracefs_instance::Instance;
 use anybinder_cli::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::File;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops anybinderd, and reports in advance why it could not start.
 use crate::daemon_processes;
-use crate::directory::Directory;
 use crate::mount::{Backend, Mount};
 use crate::namespace;
+use crate::private_directory::Directory;
 use crate::probe::{self, Outcome};
 use crate::process::{find_program, Process, Running, DAEMON};
 use crate::record::Record;

@@ -2,7 +2,7 @@
 //! A daemon and its service managers, started and stopped together.
 use crate::daemon::{self, DaemonOptions};
 use crate::device_check::{Depth, ManagerState};
-use crate::manager::{self, ManagerOptions};
+use crate::manager_process::{self, ManagerOptions};
 use crate::mount::{Backend, Mount};
 use crate::namespace;
 use crate::process::Running;
@@ -171,7 +171,7 @@ fn start_all(mount: &Mount, options: &InstanceOptions) -> Result<Record> {
 
 fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record) -> Result<()> {
     let devices = options.managed_devices(mount);
-    manager::start(mount, &devices, &options.manager, &mut record.managers)
+    manager_process::start(mount, &devices, &options.manager, &mut record.managers)
 }
 
 /// A service manager that died just now is being started again by its keeper.
@@ -207,7 +207,7 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
         }
     }
     let mut started = Vec::new();
-    let outcome = manager::start(mount, &missing, &options.manager, &mut started);
+    let outcome = manager_process::start(mount, &missing, &options.manager, &mut started);
     if !started.is_empty() {
         let is_new = |device: &str| started.iter().any(|one| one.device == device);
         record.managers.retain(|one| !is_new(&one.device));

@@ -6,7 +6,7 @@
 //! It is `anybinder servicemanager` as well, waits and does nothing else, so that nothing of a
 //! client reaches it. What ends it ends the service manager: SIGTERM and SIGHUP are passed on, and
 //! the kernel kills the service manager when its keeper was killed.
-use crate::manager::{self, ManagerOptions};
+use crate::manager_process::{self, ManagerOptions};
 use crate::mount::Mount;
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::output::note;
@@ -49,8 +49,8 @@ fn start(
     devices: &[String],
     options: &ManagerOptions,
 ) -> Result<std::result::Result<Child, ExitStatus>> {
-    let (socket, address) = manager::readiness_socket()?;
-    let mut command = manager::command(mount, devices, options, &address)?;
+    let (socket, address) = manager_process::readiness_socket()?;
+    let mut command = manager_process::command(mount, devices, options, &address)?;
     // SAFETY: the closure makes one system call.
     unsafe {
         command.pre_exec(|| {
@@ -65,7 +65,7 @@ fn start(
     if ENDS.load(Ordering::SeqCst) {
         pass_on(libc::SIGTERM);
     }
-    match manager::wait_ready(&socket, &mut child)? {
+    match manager_process::wait_ready(&socket, &mut child)? {
         true => Ok(Ok(child)),
         false => {
             CHILD.store(0, Ordering::SeqCst);

@@ -2,40 +2,40 @@
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
 //! * `mount`: a mount directory, what serves it, its devices; `nodes`: devices outside a mount;
-//!   `binderfs`: the files it offers; `served`: whether it can be used; `access`: who may open a
-//!   device; `device_check`: what this user finds on each device; `state`: what its reports say of
-//!   processes, objects and transactions
-//! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager`,
+//!   `binderfs`: the files it offers; `served`: whether it can be used; `device_access`: who may
+//!   open a device; `device_check`: what this user finds on each device; `state_report`: what its
+//!   reports say of processes, objects and transactions
+//! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager_process`,
 //!   `keeper`, `record`, `process`); `temporary`: the same for as long as one command runs
 //! * `generation`: which server of a daemon serves the mount; replacing it while it serves;
 //!   `programs`: whether its program is the one that is installed
-//! * `directory`: directories that no other user can change; `probe`: system calls that may never
-//!   return
+//! * `private_directory`: directories that no other user can change; `probe`: system calls that may
+//!   never return
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
 //!   `/dev/binderfs`
 //! * `context`: what every command is given
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-pub mod access;
 pub mod binderfs;
 pub mod context;
 pub mod daemon;
 pub mod daemon_processes;
+pub mod device_access;
 pub mod device_check;
-pub mod directory;
 pub mod generation;
 pub mod instance;
 pub mod keeper;
-pub mod manager;
+pub mod manager_process;
 pub mod mount;
 pub mod namespace;
 pub mod nodes;
+pub mod private_directory;
 pub mod probe;
 pub mod process;
 pub mod programs;
 pub mod record;
 mod served;
-pub mod state;
+pub mod state_report;
 pub mod temporary;
 
 // For the benchmarks, until they name the crate.

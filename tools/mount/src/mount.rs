@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A directory where a Binder file system is or shall be mounted.
 use crate::daemon_processes;
-use crate::directory::Directory;
 use crate::nodes;
+use crate::private_directory::Directory;
 use crate::probe::{self, Outcome};
 use anybinder_cli::error::{Doing, Error, Result};
 use rustix::io::Errno;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether a mount and its devices can be used, and what to do where they cannot.
-use crate::access;
 use crate::daemon_processes;
+use crate::device_access;
 use crate::mount::{Backend, Mount, ANSWER_TIMEOUT};
 use crate::namespace::is_in_run;
 use crate::record::Record;
@@ -97,7 +97,7 @@ impl Mount {
             .of(Kind::NoDevice),
             ErrorKind::PermissionDenied => Error::with_advice(
                 format!("You have no permission to open {path}."),
-                access::advice(&self.file(name)),
+                device_access::advice(&self.file(name)),
             )
             .of(Kind::Denied),
             _ => Error::new(format!("{path} cannot be opened: {err}.")),

@@ -2,7 +2,7 @@
 //! A daemon and a service manager in a temporary directory, for as long as one command runs.
 use crate::daemon::DaemonOptions;
 use crate::instance::{self, InstanceOptions};
-use crate::manager::ManagerOptions;
+use crate::manager_process::ManagerOptions;
 use crate::mount::Mount;
 use crate::record::Record;
 use anybinder_cli::error::{Doing, Result};

@@ -4,7 +4,7 @@
 //! A peer is known by what its transport proves: the certificate of a TLS connection, the user of a
 //! Unix socket. A vsock address is a route and proves nothing, and is offered for machines whose
 //! hypervisor is trusted.
-use crate::places::Life;
+use crate::connections::Life;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_servicemanager::pattern::matches;
 use rsbinder::rpc::PeerIdentity;

@@ -2,9 +2,9 @@
 //! `android.os.IAccessor`: how a client of Android 16 gets a service of another machine. The
 //! service manager gives it an accessor instead of the service; it asks that for connected sockets,
 //! and speaks RPC Binder over them by itself.
+use crate::connections::{Placed, Places};
 use crate::export::WIRE_VERSION;
 use crate::listener;
-use crate::places::{Placed, Places};
 use anybinder_cli::error::{Doing, Result};
 use rsbinder::get_calling_uid;
 use rsbinder::hub::android_16::{BnAccessor, IAccessor, ERROR_FAILED_TO_CREATE_SOCKET};

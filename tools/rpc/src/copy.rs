@@ -6,7 +6,7 @@
 //! that, and so does that of a parcelable around it, which has its own size in front. That size
 //! cannot be told from a number, so a parcel in which a number may be one is refused.
 use crate::dialect::Dialect;
-use crate::words::{self, Object};
+use crate::parcel_bytes::{self, Object};
 use anybinder_driver::parcel::word;
 use rsbinder::{Parcel, SIBinder, StatusCode};
 
@@ -64,22 +64,23 @@ pub fn copy(
     if from.data_size().saturating_sub(start) > bridge.max_size() {
         return Err(StatusCode::FailedTransaction);
     }
-    let bytes = words::read(from, start)?;
-    let objects = words::objects(from, &bytes, start, dialect)?;
+    let bytes = parcel_bytes::read(from, start)?;
+    let objects = parcel_bytes::objects(from, &bytes, start, dialect)?;
     let to_rpc = !to.is_kernel_backed();
     for (number, object) in objects.iter().enumerate() {
-        let is_same_length = words::length_elsewhere(object, to_rpc, dialect) == object.length;
+        let is_same_length =
+            parcel_bytes::length_elsewhere(object, to_rpc, dialect) == object.length;
         if !is_same_length && may_be_inside(&bytes, &objects[..number], object) {
             return Err(StatusCode::InvalidOperation);
         }
     }
     let mut done = 0;
     for object in objects {
-        words::write(to, &bytes[done..object.position])?;
+        parcel_bytes::write(to, &bytes[done..object.position])?;
         bridge.write(object.binder.as_ref(), to, dialect)?;
         done = object.position + object.length;
     }
-    words::write(to, &bytes[done..])
+    parcel_bytes::write(to, &bytes[done..])
 }
 
 #[cfg(test)]
@@ -144,11 +145,11 @@ mod tests {
     fn what_is_too_large_is_refused() {
         let bridge = NoObjects;
         let mut from = Parcel::new();
-        words::write(&mut from, &[7; 12]).unwrap();
+        parcel_bytes::write(&mut from, &[7; 12]).unwrap();
         let copied = copy(&bridge, (&mut from, 0), &mut Parcel::new(), Dialect::Plain);
         assert_eq!(copied, Err(StatusCode::FailedTransaction));
         let mut to = Parcel::new();
         copy(&bridge, (&mut from, 4), &mut to, Dialect::Plain).unwrap();
-        assert_eq!(words::read(&mut to, 0).unwrap(), [7; 8]);
+        assert_eq!(parcel_bytes::read(&mut to, 0).unwrap(), [7; 8]);
     }
 }

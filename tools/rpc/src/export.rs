@@ -6,15 +6,15 @@
 //! services of the same address go on. While none lives, nothing listens.
 use crate::access::{Access, Rules};
 use crate::address::Address;
+use crate::connections::{Life, Places};
 use crate::dialect::Dialect;
-use crate::directory::Directory;
 use crate::gateway::Gateway;
 use crate::listener::{self, Door, Listener};
-use crate::manager::Manager;
-use crate::memory;
-use crate::places::{Life, Places};
+use crate::local_manager::Manager;
+use crate::malloc;
 use crate::relay::{descriptor_of, Bridge};
-use crate::status::explain;
+use crate::service_directory::Directory;
+use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note, tell};
@@ -204,7 +204,7 @@ impl Options {
 
 /// Exports until that fails.
 pub fn run(manager: Manager, options: &Options) -> Result<Infallible> {
-    memory::keep_freed();
+    malloc::keep_freed();
     let tls = match options.listen.is_tls() {
         true => Some(options.credentials.server(options.anyone)?),
         false => None,

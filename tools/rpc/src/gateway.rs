@@ -7,7 +7,7 @@
 //! before the first byte is written, so that a parcel that cannot cross leaves nothing behind.
 use crate::copy::{copy, reason, Objects};
 use crate::dialect::Dialect;
-use crate::words::{self, is_manager};
+use crate::parcel_bytes::{self, is_manager};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_driver::parcel::word;
@@ -190,7 +190,7 @@ impl Plan<'_> {
             return self.too_short();
         }
         let part = self.bytes[self.at..self.at + size].to_vec();
-        let found = words::objects(self.from, &part, self.start + self.at, self.dialect);
+        let found = parcel_bytes::objects(self.from, &part, self.start + self.at, self.dialect);
         match found.as_deref() {
             Ok([]) => self.plain(size),
             _ => refusal(
@@ -233,7 +233,7 @@ impl Plan<'_> {
         let read = match self.from.is_kernel_backed() {
             true => {
                 let place = (&*self.bytes, self.start);
-                let read = words::read_binder(self.from, place, at, self.dialect);
+                let read = parcel_bytes::read_binder(self.from, place, at, self.dialect);
                 let end = self.start + at + self.dialect.binder_length();
                 self.from.set_data_position(end);
                 read.unwrap_or(Err(none))
@@ -457,7 +457,7 @@ impl Plan<'_> {
         let base = to.data_position();
         let mut done = 0;
         for (at, size, object) in self.objects {
-            words::write(to, &self.made[done..at])?;
+            parcel_bytes::write(to, &self.made[done..at])?;
             match &object {
                 Object::Binder(binder) => self.bridge.write(binder.as_ref(), to, self.dialect)?,
                 Object::File(file) => to.write(file)?,
@@ -467,7 +467,7 @@ impl Plan<'_> {
                 return Err(StatusCode::InvalidOperation);
             }
         }
-        words::write(to, &self.made[done..])
+        parcel_bytes::write(to, &self.made[done..])
     }
 }
 
@@ -496,9 +496,9 @@ pub fn copy_by_types(
         status,
         why: "it is malformed".to_string(),
     };
-    let bytes = words::read(from, start).map_err(malformed)?;
+    let bytes = parcel_bytes::read(from, start).map_err(malformed)?;
     if interface.is_plain(shapes) {
-        return words::write(to, &bytes).map_err(malformed);
+        return parcel_bytes::write(to, &bytes).map_err(malformed);
     }
     let mut plan = Plan {
         bridge,

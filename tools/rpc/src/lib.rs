@@ -6,16 +6,17 @@
 //! and its reply back. `export` puts relays of local services behind a socket; `link` puts a relay
 //! of a service behind a socket into this machine's service manager.
 //!
-//! * `words`: the bytes of a parcel, and the objects in them; `dialect`: those of old releases
+//! * `parcel_bytes`: the bytes of a parcel, and the objects in them; `dialect`: those of old
+//!   releases
 //! * `copy`: what a parcel of one side becomes on the other
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one; `answer`: what is done at a reply
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
-//! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet; `places`:
-//!   those whose peer is; `directory`: several services at one address
-//! * `manager`: the service manager; `foreign`: those of other levels and other libbinders;
+//! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet;
+//!   `connections`: those whose peer is; `service_directory`: several services at one address
+//! * `local_manager`: the service manager; `foreign`: those of other levels and other libbinders;
 //!   `header_word`: the word that theirs want in a call
-//! * `status`: Binder's statuses in words; `notice`: what is said about peers; `memory`: what
+//! * `status_text`: Binder's statuses in words; `notice`: what is said about peers; `malloc`: what
 //!   malloc keeps
 //! * `export`, `link`, `accessor`: the two ends
 #![warn(clippy::print_stderr, clippy::print_stdout)]
@@ -24,9 +25,9 @@ pub mod access;
 pub mod accessor;
 pub mod address;
 mod answer;
+pub mod connections;
 pub mod copy;
 pub mod dialect;
-pub mod directory;
 pub mod export;
 pub mod foreign;
 pub mod gateway;
@@ -34,11 +35,11 @@ pub mod handshakes;
 pub mod header_word;
 pub mod link;
 pub mod listener;
-pub mod manager;
-pub mod memory;
+pub mod local_manager;
+pub mod malloc;
 pub mod notice;
-pub mod places;
+pub mod parcel_bytes;
 pub mod relay;
-pub mod status;
+pub mod service_directory;
+pub mod status_text;
 pub mod tls;
-pub mod words;

@@ -7,13 +7,13 @@
 use crate::accessor;
 use crate::address::Address;
 use crate::dialect::Dialect;
-use crate::directory;
 use crate::export::WIRE_VERSION;
 use crate::gateway::Gateway;
-use crate::manager::Manager;
-use crate::memory;
+use crate::local_manager::Manager;
+use crate::malloc;
 use crate::relay::{descriptor_of, Bridge};
-use crate::status::explain;
+use crate::service_directory;
+use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note, tell};
@@ -170,7 +170,7 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
     let address = &options.address;
     let failed = |status| lost(format!("{address} gives no service: {}.", explain(status)));
     let root = session.get_root().map_err(failed)?;
-    let is_directory = descriptor_of(&root).map_err(failed)? == directory::DESCRIPTOR;
+    let is_directory = descriptor_of(&root).map_err(failed)? == service_directory::DESCRIPTOR;
     match &address.service {
         None if !is_directory => Ok(root),
         Some(service) if !is_directory => Err(Error::with_advice(
@@ -185,7 +185,9 @@ fn service(options: &Options, session: &RpcSession) -> Result<SIBinder> {
                 StatusCode::NameNotFound | StatusCode::FailedTransaction => {
                     lost(format!("{address} has no service {name}.")).of(Kind::NoService)
                 }
-                directory::ABSENT => lost(format!("{name} does not live at {address} now.")),
+                service_directory::ABSENT => {
+                    lost(format!("{name} does not live at {address} now."))
+                }
                 other => lost(format!(
                     "{address} does not give {name}: {}.",
                     explain(other)
@@ -312,7 +314,7 @@ pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Result<i
         options.credentials.client()?;
     }
     Gateway::open(&options.aidl)?;
-    memory::keep_freed();
+    malloc::keep_freed();
     let mut wait = FIRST_WAIT;
     loop {
         let start = Instant::now();

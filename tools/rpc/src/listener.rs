@@ -6,9 +6,9 @@
 //! it, and then it has one of the places of `places`.
 use crate::access::Rules;
 use crate::address::Address;
+use crate::connections::{key_of, Placed, Places};
 use crate::handshakes::{Handshake, Handshakes, Source, PATIENCE};
 use crate::notice::notice;
-use crate::places::{key_of, Placed, Places};
 use anybinder_cli::error::{Doing, Error, Result};
 use rsbinder::rpc::rustls::ServerConfig;
 use rsbinder::rpc::transport::{TlsTransport, UnixTransport, VsockTransport};

@@ -2,12 +2,12 @@
 //! The object that stands for an object of the other side.
 use crate::access::Access;
 use crate::answer;
+use crate::connections;
 use crate::copy::Objects;
 use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
-use crate::places;
-use crate::words;
+use crate::parcel_bytes;
 use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
@@ -331,7 +331,7 @@ impl Relay {
             if let Err(why) = self.copy(known, (&mut original, 0), reply, dialect) {
                 return self.refuse("reply", code, &why, reply);
             }
-            if original.is_kernel_backed() && places::is_served() {
+            if original.is_kernel_backed() && connections::is_served() {
                 answer::keep(original);
             }
         }
@@ -370,7 +370,7 @@ impl Transactable for Relay {
         reply: &mut Parcel,
     ) -> Result<()> {
         let start = |reader: &mut Parcel| {
-            let bytes = words::read_header(reader, self.descriptor())?;
+            let bytes = parcel_bytes::read_header(reader, self.descriptor())?;
             let found = header::place(&bytes, self.descriptor());
             let (before, length) = found.ok_or(StatusCode::BadType)?;
             Ok((length, Dialect::of_header(before, self.bridge.dialect)))
@@ -445,7 +445,7 @@ impl IBinder for Relay {
         // another connection. So it is kept until the next call comes over this connection, which
         // shows that the reply was read.
         let is_empty = RETURNED.with_borrow(Vec::is_empty);
-        if !is_empty && words::has_positions(reader).unwrap_or(true) {
+        if !is_empty && parcel_bytes::has_positions(reader).unwrap_or(true) {
             drop(RETURNED.take());
         }
         if !IS_ONEWAY.get() {

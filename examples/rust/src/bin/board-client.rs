@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The client, a command for each method of the service.
-use board::{buffer, BnReader, IBoard, IReader, NAME};
+use board::{shared_buffer, BnReader, IBoard, IReader, NAME};
 use rsbinder::{BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, Strong, WIBinder};
 use std::fs::File;
 use std::process::ExitCode;
@@ -47,11 +47,11 @@ fn leak(board: &Strong<dyn IBoard>, count: &str) -> Result<(), Box<dyn std::erro
 }
 
 fn sum(board: &Strong<dyn IBoard>, mebibytes: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let (fd, mut memory, kind) = buffer::allocate(mebibytes.parse::<usize>()? << 20)?;
+    let (fd, mut memory, kind) = shared_buffer::allocate(mebibytes.parse::<usize>()? << 20)?;
     for (index, byte) in memory.iter_mut().enumerate() {
         *byte = (index % 251) as u8;
     }
-    let wanted = buffer::sum(&memory);
+    let wanted = shared_buffer::sum(&memory);
     let got = board.sum(&ParcelFileDescriptor::new(fd))?;
     if got != wanted {
         return Err(format!("the service added up {got}, want {wanted}").into());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service: keeps the notes, and calls the readers.
-use board::{buffer, BnBoard, IBoard, IReader, NAME};
+use board::{shared_buffer, BnBoard, IBoard, IReader, NAME};
 use rsbinder::{
     BinderResult, DeathRecipient, Interface, ParcelFileDescriptor, SIBinder, Status, StatusCode,
     Strong, WIBinder,
@@ -65,7 +65,7 @@ impl IBoard for Board {
     }
 
     fn sum(&self, buffer: &ParcelFileDescriptor) -> BinderResult<i64> {
-        Ok(buffer::sum(&buffer::map(buffer).map_err(status)?))
+        Ok(shared_buffer::sum(&shared_buffer::map(buffer).map_err(status)?))
     }
 }
 

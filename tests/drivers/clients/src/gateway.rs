@@ -2,9 +2,9 @@
 //! A client of a service on another machine: what has to cross if `.aidl` files say where it is.
 use crate::aidl::{BnPeer, Envelope, ICallback, IPeer, Record};
 use crate::callback::Callback;
-use crate::files;
+use crate::descriptors;
 use crate::fixture::{holds, same, Failure, Fixture, Verdict, PATIENCE};
-use crate::peer::Peer;
+use crate::peer_process::Peer;
 use rsbinder::{hub, ExceptionCode, Interface, Status, Strong};
 use std::sync::Arc;
 
@@ -137,10 +137,10 @@ fn is_refused<T>(what: &str, got: Result<T, Status>) -> Verdict {
 }
 
 fn no_files(far: &Far) -> Verdict {
-    is_refused("a file", far.readFile(&files::open_text("text")?))?;
+    is_refused("a file", far.readFile(&descriptors::open_text("text")?))?;
     is_refused("a file as a result", far.openText("text"))?;
     let mut with_file = record(None);
-    with_file.file = Some(files::open_text("text")?);
+    with_file.file = Some(descriptors::open_text("text")?);
     is_refused("a file in a record", far.echoRecord(&with_file))
 }
 
@@ -148,28 +148,39 @@ fn some_files(far: &Far) -> Verdict {
     let text = |what: &str| what.to_string();
     same(
         "a file",
-        far.readFile(&files::open_text("text")?)?,
+        far.readFile(&descriptors::open_text("text")?)?,
         text("text"),
     )?;
     let opened = far.openText("theirs")?;
     same(
         "a file of theirs",
-        files::read_text(&opened)?,
+        descriptors::read_text(&opened)?,
         text("theirs"),
     )?;
-    let both = [files::open_text("one")?, files::open_text("two")?];
+    let both = [
+        descriptors::open_text("one")?,
+        descriptors::open_text("two")?,
+    ];
     same("files", far.readFiles(&both)?, text("onetwo"))?;
     let opened = far.openTexts(&[text("a"), text("b")])?;
-    same("files of theirs", files::read_text(&opened[1])?, text("b"))?;
+    same(
+        "files of theirs",
+        descriptors::read_text(&opened[1])?,
+        text("b"),
+    )?;
     let mut with_file = record(Some(Callback::binder(|value| value)));
-    with_file.file = Some(files::open_text("inside")?);
+    with_file.file = Some(descriptors::open_text("inside")?);
     let back = far.echoRecord(&with_file)?;
     is_same_record("a record with a file", &back, &with_file)?;
     let back = back.file.ok_or("the file is gone")?;
-    same("a file inside", files::read_text(&back)?, text("inside"))?;
+    same(
+        "a file inside",
+        descriptors::read_text(&back)?,
+        text("inside"),
+    )?;
     let before = far.openFiles()?;
     for _ in 0..20 {
-        far.readFile(&files::open_text("text")?)?;
+        far.readFile(&descriptors::open_text("text")?)?;
     }
     same("open files of theirs", far.openFiles()?, before)
 }

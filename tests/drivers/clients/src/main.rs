@@ -5,13 +5,13 @@
 //! time limit, and prints the results. The cases start services, which are this program in
 //! another role. The mount is an option, so the same cases run on the daemon and on the module.
 mod callback;
+mod case_runner;
 mod cases;
-mod files;
+mod descriptors;
 mod fixture;
 mod gateway;
-mod peer;
+mod peer_process;
 mod remote;
-mod runner;
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/test_aidl.rs"));
@@ -47,7 +47,7 @@ struct Cli {
     role: Option<Role>,
 
     #[command(flatten)]
-    runner: runner::Options,
+    runner: case_runner::Options,
 }
 
 #[derive(Subcommand)]
@@ -148,8 +148,10 @@ fn play(mount: &Path, role: Role) -> Verdict {
     let path = |name: &str| device(name).to_string_lossy().into_owned();
     match role {
         Role::Case { name } => one_case(mount, &name),
-        Role::Serve { name, max_threads } => Ok(peer::serve(&path("binder"), &name, max_threads)?),
-        Role::Manage(which) => Ok(peer::manage(&path(&which.device))?),
+        Role::Serve { name, max_threads } => {
+            Ok(peer_process::serve(&path("binder"), &name, max_threads)?)
+        }
+        Role::Manage(which) => Ok(peer_process::manage(&path(&which.device))?),
         Role::WhoManages(which) => who_manages(&device(&which.device)),
         Role::WhoAmI { name } => who_am_i(mount, &name),
         Role::Gateway {
@@ -169,7 +171,7 @@ fn play(mount: &Path, role: Role) -> Verdict {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let Some(role) = cli.role else {
-        return runner::run(&cli.mount, &cli.runner);
+        return case_runner::run(&cli.mount, &cli.runner);
     };
     match play(&cli.mount, role) {
         Ok(()) => ExitCode::SUCCESS,

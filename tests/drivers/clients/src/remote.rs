@@ -4,7 +4,7 @@
 use crate::aidl::{BnPeer, IPeer};
 use crate::fixture::Verdict;
 use crate::gateway;
-use crate::peer::Peer;
+use crate::peer_process::Peer;
 use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
 use rsbinder::{FromIBinder, Interface};
 use std::path::Path;

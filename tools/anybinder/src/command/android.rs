@@ -6,9 +6,9 @@ use super::services::list;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
-use anybinder_client::stream::MostOutput;
+use anybinder_client::output_stream::MostOutput;
 use anybinder_mount::context::Context;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use std::process::ExitCode;
 
 pub mod cmd;
@@ -107,9 +107,10 @@ fn not_found(error: Error, name: &str) -> Error {
 
 /// How many threads of a process are in use, and how many it has, as Android counts them: of
 /// those that have served, the ones that do not wait.
-fn threads_in_use(processes: &[state::Process], device: &str, pid: i32) -> (usize, usize) {
-    let of_it =
-        |one: &&state::Process| one.context == device && i64::from(one.pid) == i64::from(pid);
+fn threads_in_use(processes: &[state_report::Process], device: &str, pid: i32) -> (usize, usize) {
+    let of_it = |one: &&state_report::Process| {
+        one.context == device && i64::from(one.pid) == i64::from(pid)
+    };
     let threads = processes.iter().filter(of_it).flat_map(|one| &one.threads);
     let serving: Vec<_> = threads.filter(|thread| thread.has_served()).collect();
     let used = serving.iter().filter(|thread| !thread.is_waiting());
@@ -122,15 +123,15 @@ mod tests {
 
     #[test]
     fn threads_that_do_not_wait_are_in_use() {
-        let thread = |looper| state::Thread {
+        let thread = |looper| state_report::Thread {
             looper,
-            ..state::Thread::default()
+            ..state_report::Thread::default()
         };
-        let process = |pid, context: &str| state::Process {
+        let process = |pid, context: &str| state_report::Process {
             pid,
             context: context.to_string(),
             threads: [0x11, 0x12, 0x02, 0x10, 0x00].map(thread).to_vec(),
-            ..state::Process::default()
+            ..state_report::Process::default()
         };
         let processes = [
             process(7, "binder"),

@@ -43,7 +43,7 @@ pub enum Command {
     #[command(hide = true)]
     DemoService(addints::Arguments),
     #[command(hide = true)]
-    DemoClient(demo::client::Arguments),
+    DemoClient(demo::demo_client::Arguments),
 }
 
 impl Command {
@@ -76,7 +76,7 @@ impl Command {
             Command::Demo(arguments) => demo::run(context, arguments),
             Command::DeviceCheck(arguments) => device_check::run(context, arguments),
             Command::DemoService(arguments) => addints::run(context, arguments),
-            Command::DemoClient(arguments) => demo::client::run(context, arguments),
+            Command::DemoClient(arguments) => demo::demo_client::run(context, arguments),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! which, on the same processor or on another one, and what that took.
 //!
 //! Needs root and tracefs.
-use anybinder_events::instance::Instance;
+use anybinder_events::tracefs_instance::Instance;
 use anybinder_mount::error::Result;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stages that the driver records: in a ring of anybinderd, or by a tracepoint of the module.
 //! Both give the same text, a line for each record.
-use anybinder_events::instance::Instance;
+use anybinder_events::tracefs_instance::Instance;
 use anybinder_mount::error::{Doing, Error, Result};
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,8 @@ use crate::registry::MAX_CALLBACKS;
 use crate::wire::level::numbering::{self, Method, Shape};
 use crate::wire::reply::Reply;
 use anybinder_driver::level::{Level, Stability, StabilityForm, LEVELS};
-use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::{Parcel, Reader, Target};
+use anybinder_driver::receive_map::Memory;
 use rsbinder::{ExceptionCode, StatusCode};
 
 pub const NAME: &str = "anybinder.test";

@@ -12,7 +12,7 @@ use crate::wire::level::LevelSet;
 use crate::wire::notification::Dialect;
 use crate::wire::port::Port;
 use crate::wire::reply::{Refusal, Reply};
-use anybinder_driver::hidl::Reader;
+use anybinder_driver::hidl_parcel::Reader;
 use anybinder_driver::level::{Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Parcel, Result, Target};
 use rsbinder::{ExceptionCode, StatusCode};

@@ -7,10 +7,10 @@ use crate::wire::hidl::interface::{base_code, Method, INTERFACE_CHAIN, METHODS};
 use crate::wire::hidl::names::{full, BASE, CHAIN, NOTIFICATION};
 use crate::wire::hidl::{is_hidl, read_chain};
 use crate::wire::reply::Reply;
-use anybinder_driver::hidl::Reader;
+use anybinder_driver::hidl_parcel::Reader;
 use anybinder_driver::level::{Stability, StabilityForm};
-use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::{Parcel, Target};
+use anybinder_driver::receive_map::Memory;
 use std::collections::BTreeMap;
 
 pub const LIGHT: &str = "android.hardware.light@2.1::ILight";

@@ -8,8 +8,8 @@ use crate::wire::caller::{Caller, Transaction};
 use crate::wire::port::Port;
 use crate::wire::reply::Reply;
 use anybinder_driver::level::Level;
-use anybinder_driver::map::Memory;
 use anybinder_driver::parcel::Parcel;
+use anybinder_driver::receive_map::Memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

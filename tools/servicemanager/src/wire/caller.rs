@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who calls, and with what.
-use anybinder_driver::map::Memory;
+use anybinder_driver::receive_map::Memory;
 
 /// The process that made a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

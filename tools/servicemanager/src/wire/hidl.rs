@@ -8,9 +8,9 @@ pub mod interface;
 pub mod names;
 
 use super::reply::Reply;
-use anybinder_driver::hidl::{set_head, Embedded, Reader, Struct};
-use anybinder_driver::map::Memory;
+use anybinder_driver::hidl_parcel::{set_head, Embedded, Reader, Struct};
 use anybinder_driver::parcel::{Parcel, Result};
+use anybinder_driver::receive_map::Memory;
 use interface::{base_code, INTERFACE_CHAIN, MAX_CHAIN};
 use names::{split, CHAIN};
 use rsbinder::StatusCode;

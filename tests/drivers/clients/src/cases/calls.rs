@@ -4,7 +4,7 @@ use super::cases;
 use crate::aidl::{BnPeer, IPeer};
 use crate::callback::Callback;
 use crate::fixture::{fails_with, holds, same, until, Failure, Fixture, Verdict, PATIENCE};
-use crate::peer::{Peer, EXCEPTIONS};
+use crate::peer_process::{Peer, EXCEPTIONS};
 use rsbinder::{ExceptionCode, Interface, StatusCode, Strong, FIRST_CALL_TRANSACTION};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -79,14 +79,14 @@ fn the_descriptor_is_the_interface(fixture: &Fixture) -> Verdict {
 
 fn the_service_dumps_into_a_file(fixture: &Fixture) -> Verdict {
     let (service, peer) = fixture.peer()?;
-    let file = crate::files::open_text("")?;
+    let file = crate::descriptors::open_text("")?;
     let fd = rustix::io::fcntl_dupfd_cloexec(&file, 0)?;
     let binder = peer.as_binder();
     let proxy = binder.as_proxy().ok_or("not a proxy")?;
     proxy.dump(fd, &["one".to_string(), "two".to_string()])?;
     rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
     let wanted = format!("peer {} one,two\n", service.pid());
-    same("dump", crate::files::read_text(&file)?, wanted)
+    same("dump", crate::descriptors::read_text(&file)?, wanted)
 }
 
 fn the_service_calls_back_during_the_call(fixture: &Fixture) -> Verdict {

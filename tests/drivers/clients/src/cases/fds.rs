@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! File descriptors in parcels, in both directions, and no leaks.
 use super::cases;
-use crate::files::{open_count, open_text, read_text};
+use crate::descriptors::{open_count, open_text, read_text};
 use crate::fixture::{holds, same, Fixture, Verdict};
 use rsbinder::ParcelFileDescriptor;
 use std::fs::File;

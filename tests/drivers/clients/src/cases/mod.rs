@@ -2,14 +2,14 @@
 //! The test cases, one file for each topic. A case runs in a separate process.
 use crate::fixture::{Fixture, Verdict};
 
+mod binder_objects;
 mod bulk;
 mod calls;
 mod contexts;
 mod death;
 mod fds;
-mod freeze;
-mod names;
-mod objects;
+mod frozen;
+mod name_lookup;
 pub mod parallel;
 
 pub struct Case {
@@ -31,12 +31,12 @@ use cases;
 pub fn all() -> impl Iterator<Item = &'static Case> {
     [
         calls::CASES,
-        objects::CASES,
+        binder_objects::CASES,
         fds::CASES,
         bulk::CASES,
         death::CASES,
-        names::CASES,
-        freeze::CASES,
+        name_lookup::CASES,
+        frozen::CASES,
         contexts::CASES,
         parallel::CASES,
     ]

@@ -139,7 +139,7 @@ pub fn mix(peer: &Strong<dyn IPeer>, seed: i32) -> Verdict {
         peer.post(round)?;
         if round % 8 == 0 {
             let text = format!("{seed} {round}");
-            let file = crate::files::open_text(&text)?;
+            let file = crate::descriptors::open_text(&text)?;
             same("file", peer.readFile(&file)?, text)?;
         }
     }

@@ -7,7 +7,7 @@ use anybinder_cli::error::{Doing, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -58,7 +58,7 @@ impl Arguments {
     fn process(&self, context: &Context, pid: i32) -> Result<ExitCode> {
         let device = &self.asked.device.device;
         let (threads_in_use, threads) =
-            threads_in_use(&state::processes(&context.mount)?, device, pid);
+            threads_in_use(&state_report::processes(&context.mount)?, device, pid);
         let process = Process {
             pid,
             threads_in_use,

@@ -4,7 +4,7 @@ use super::{services_on, threads_in_use};
 use anybinder_cli::error::Result;
 use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ struct Service {
 
 pub fn run(context: &Context) -> Result<ExitCode> {
     let services = services_on(context, DEVICE)?;
-    let processes = state::processes(&context.mount)?;
+    let processes = state_report::processes(&context.mount)?;
     let with_threads = |one: super::list::Service| {
         let pid = one.place.pid;
         let (threads_in_use, threads) = threads_in_use(&processes, DEVICE, pid);

@@ -3,8 +3,8 @@
 mod documents;
 
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_mount::access;
 use anybinder_mount::context::Context;
+use anybinder_mount::device_access;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use anybinder_mount::namespace;
 use anybinder_mount::record::Record;
@@ -204,7 +204,7 @@ fn note_on_modes(mount: &Mount, names: &[String]) -> Option<String> {
     Some(format!(
         "only {} can open the devices: for a container of others have the daemon started with \
          --mode 0666 (MODE=0666 in /etc/default/anybinder)",
-        access::who(&closed)
+        device_access::who(&closed)
     ))
 }
 

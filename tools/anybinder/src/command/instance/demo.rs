@@ -4,7 +4,7 @@
 //! This process starts the daemon, then a service and a client as processes of their own. The
 //! client prints one JSON line for each step; this process prints them for people and checks that
 //! none is missing, so that a client that dies halfway is an error.
-pub mod client;
+pub mod demo_client;
 
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::interrupt;
@@ -12,7 +12,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
 use anybinder_mount::temporary::TemporaryInstance;
-use client::{Step, STEPS};
+use demo_client::{Step, STEPS};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

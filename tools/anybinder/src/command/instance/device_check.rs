@@ -4,7 +4,7 @@
 //!
 //! Two processes meet at the service manager: this one, and a service that it starts, is called,
 //! passes files, and is killed, of which this one must hear.
-use super::demo::client;
+use super::demo::demo_client;
 use crate::command::services::list;
 use anybinder_cli::error::{self, Doing, Error, Kind, Result};
 use anybinder_client::addints::aidl::IAddInts;
@@ -86,9 +86,9 @@ fn try_passing(context: &Context, device: &str) -> Result<Passing> {
         return Ok(Passing::Refused(why.to_string()));
     };
     let calls: Strong<dyn IAddInts> = found.into_interface().doing(doing)?;
-    client::file_to_service(&calls)?;
-    client::file_from_service(&calls)?;
-    client::death(&calls, service.0.id() as i32)?;
+    demo_client::file_to_service(&calls)?;
+    demo_client::file_from_service(&calls)?;
+    demo_client::death(&calls, service.0.id() as i32)?;
     Ok(Passing::Works)
 }
 

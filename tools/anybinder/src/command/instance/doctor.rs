@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder doctor`: whether Binder works here for the user who asks, which is tried (`devices`);
 //! what this machine can do, a line for each question, and what to change where it cannot.
-mod check;
 mod devices;
 pub mod diagnosis;
-mod driver;
+mod finding;
 mod kernel;
+mod kernel_driver;
 mod server;
 mod user;
 

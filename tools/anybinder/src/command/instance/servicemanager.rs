@@ -5,7 +5,7 @@ use anybinder_cli::output::note;
 use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::keeper;
-use anybinder_mount::manager::ManagerOptions;
+use anybinder_mount::manager_process::ManagerOptions;
 use anybinder_mount::process::SERVICE_MANAGER;
 use anybinder_servicemanager::rules;
 use anybinder_servicemanager::{serve, Cause, Options, Protocol, DEFAULT_PER_USER};

@@ -9,7 +9,7 @@ use anybinder_mount::generation::Generation;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::process::{command_name, Process};
 use anybinder_mount::record::Record;
-use anybinder_mount::{access, binderfs};
+use anybinder_mount::{binderfs, device_access};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -210,7 +210,7 @@ fn print_managers(status: &Status) {
         println!(
             "you may not open {}: whether service managers run there is not known. {}",
             hidden.join(", "),
-            access::advice(&status.mount.join(first))
+            device_access::advice(&status.mount.join(first))
         );
     }
     let has = |device: &str| status.managers.iter().any(|one| one.device == device);

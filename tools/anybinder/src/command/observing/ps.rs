@@ -8,7 +8,7 @@ use anybinder_cli::output::harmless;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ fn print(rows: &[Row]) {
 /// By process and context.
 fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
     let none = HashMap::new();
-    let busy = state::busy_processes(&context.mount).unwrap_or_default();
+    let busy = state_report::busy_processes(&context.mount).unwrap_or_default();
     busy.iter()
         .map(|one| {
             let found = backlog::at_a_look(one, &none, &Known::Now);

@@ -11,7 +11,7 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -203,7 +203,7 @@ impl Report<'_> {
 
     /// A file of `binder_logs`.
     fn log(&mut self, name: &str) {
-        let text = match state::read_log(&self.context.mount, name) {
+        let text = match state_report::read_log(&self.context.mount, name) {
             Ok(text) => text,
             Err(err) => {
                 self.missing.push(format!("binder_logs/{name}: {err}"));
@@ -222,7 +222,7 @@ impl Report<'_> {
     }
 
     fn failures(&mut self) {
-        let failed = state::logged(&self.context.mount, "failed_transaction_log");
+        let failed = state_report::logged(&self.context.mount, "failed_transaction_log");
         let lines: Vec<String> = failed
             .unwrap_or_default()
             .into_iter()

@@ -9,7 +9,7 @@
 //! * `known`: what is known of processes beside the driver's reports
 //! * `nodes`: which object is which service
 //! * `past`: what a recording tells of a time
-//! * `scheduling`: policies and priorities
+//! * `thread_priority`: policies and priorities
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod backlog;
@@ -20,6 +20,6 @@ pub mod lookup;
 pub mod meter;
 pub mod nodes;
 pub mod past;
-pub mod scheduling;
 pub mod text;
+pub mod thread_priority;
 pub mod waits;

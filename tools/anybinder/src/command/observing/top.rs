@@ -3,12 +3,12 @@
 //! compares samples of `binder_logs/stats` and `binder_logs/state`, which every driver has, and
 //! takes latencies from the driver's events.
 mod arguments;
+mod columns;
 mod rows;
 pub mod sample;
 mod screen;
 mod seen;
-mod services;
-mod table;
+mod service_rows;
 mod terminal;
 mod wrong;
 
@@ -17,13 +17,13 @@ use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
 pub use arguments::Arguments;
 use arguments::Sort;
+use columns::Layout;
 use rows::Sample;
 use sample::{Sampler, Wanted};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use table::Layout;
 
 fn no_process(arguments: &Arguments, wanted: &str) -> Error {
     match &arguments.from {
@@ -81,12 +81,12 @@ fn text(sample: &Sample, arguments: &Arguments) -> String {
     let layout = Layout::of(sample, width());
     let mut lines = match (sample.processes.first(), sample.services.first()) {
         (Some(row), _) if arguments.process.is_some() => {
-            table::process_details(sample, row, layout)
+            columns::process_details(sample, row, layout)
         }
-        (_, Some(row)) if arguments.service.is_some() => table::service_details(row, layout),
-        _ => return table::all(sample, arguments.view, layout).join("\n") + "\n",
+        (_, Some(row)) if arguments.service.is_some() => columns::service_details(row, layout),
+        _ => return columns::all(sample, arguments.view, layout).join("\n") + "\n",
     };
-    lines.extend(table::notes(sample));
+    lines.extend(columns::notes(sample));
     lines.join("\n") + "\n"
 }
 
@@ -99,7 +99,7 @@ fn width() -> usize {
         _ => {
             let columns = std::env::var("COLUMNS").ok();
             let columns = columns.and_then(|text| text.parse().ok());
-            columns.unwrap_or(table::WIDTH)
+            columns.unwrap_or(columns::WIDTH)
         }
     }
 }
@@ -146,7 +146,7 @@ fn show(context: &Context, arguments: &Arguments, mut sample: Sample) -> Result<
     if let Some(word) = &arguments.filter {
         sample.filter(word);
     }
-    table::sort(&mut sample, arguments.sort);
+    columns::sort(&mut sample, arguments.sort);
     choose(&mut sample, arguments)?;
     context.show(&sample, |sample| {
         let _ = std::io::stdout().write_all(text(sample, arguments).as_bytes());

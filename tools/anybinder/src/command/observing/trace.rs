@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder trace`: the calls of a Binder driver as they happen.
+mod call_text;
 mod dump;
 mod filter;
 mod line;
-mod own;
-mod payload;
+mod own_calls;
 mod program;
-mod services;
+mod service_lookup;
 mod show;
 mod summary;
-mod told;
 mod tree;
+mod typed_payload;
 mod value;
 
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::interrupt;
 use anybinder_client::device::DeviceOption;
-use anybinder_events::call::{Assembler, Call};
+use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, Extra, What};
-use anybinder_events::names::Names;
+use anybinder_events::event_source::Source;
+use anybinder_events::event_stream::Stream;
 use anybinder_events::perfetto;
 use anybinder_events::recording::{self, Recorder, Recording};
-use anybinder_events::source::Source;
-use anybinder_events::stream::Stream;
+use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::{Backend, Mount};
+use call_text::{Reader, Which};
 use filter::Filter;
-use own::Own;
-use payload::Payloads;
+use own_calls::Own;
 use program::Program;
-use services::Services;
+use service_lookup::Services;
 use show::Show;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use told::{Reader, Which};
 use tree::{Leveled, Tree};
+use typed_payload::Payloads;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -55,7 +55,7 @@ pub struct Arguments {
     aidl: Vec<PathBuf>,
 
     /// Show so many bytes of each parcel, behind its header; the driver tells at most 1024 with it
-    #[arg(long, value_name = "BYTES", requires = "payload", default_value_t = payload::SHOWN)]
+    #[arg(long, value_name = "BYTES", requires = "payload", default_value_t = typed_payload::SHOWN)]
     payload_bytes: usize,
 
     /// Print no calls, but a table of methods at the end: calls, errors, times, bytes
@@ -170,7 +170,7 @@ impl Trace<'_> {
         for mut call in calls {
             // Perhaps the name of its service is known by now.
             call.give_names(&self.names);
-            payload::give_interface(&mut call);
+            typed_payload::give_interface(&mut call);
             let program = self.program.as_mut();
             if !program.is_none_or(|program| program.end(&call)) {
                 continue;

@@ -3,9 +3,9 @@
 use anybinder_cli::error::{Error, Kind};
 use anybinder_client::device;
 use anybinder_client::device::DeviceOption;
+use anybinder_client::output_stream::MostOutput;
 use anybinder_client::place::Place;
 use anybinder_client::raw::is_rpc;
-use anybinder_client::stream::MostOutput;
 use rsbinder::{SIBinder, StatusCode};
 
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,10 @@
 //! `--aidl` arguments and reply have the types of the method; without, arguments are written as for
 //! Android's `service call`, and the reply is printed as words of 32 bits or by `--reply`.
 mod callback;
-mod objects;
+mod reply_objects;
 mod request;
 mod typed;
-mod words;
+mod untyped;
 
 use anybinder_cli::error::{Kind, Result};
 use anybinder_client::place::Place;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let outcome = match arguments.aidl.is_empty() {
-        true => words::run(context, arguments),
+        true => untyped::run(context, arguments),
         false => typed::run(context, arguments),
     };
     // Otherwise the call was not made: perhaps the device was not even opened.

@@ -8,7 +8,7 @@ use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
 use anybinder_rpc::foreign::Foreign;
-use anybinder_rpc::status::{explain, explain_answer};
+use anybinder_rpc::status_text::{explain, explain_answer};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, Status, StatusCode};
 use serde::{Deserialize, Serialize};

@@ -4,11 +4,11 @@
 use super::arguments::{refused, unreachable, Arguments};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_client::device;
+use anybinder_client::output_stream::{cut_error, Stream};
 use anybinder_client::raw::Request;
-use anybinder_client::stream::{cut_error, Stream};
 use anybinder_mount::context::Context;
 use anybinder_parcel::encode::Parcel as Plan;
-use anybinder_rpc::words::is_manager;
+use anybinder_rpc::parcel_bytes::is_manager;
 use rsbinder::{
     Binder, DeathRecipient, Interface, Parcel, ProcessState, Remotable, StatusCode,
     TransactionCode, WIBinder,

@@ -3,7 +3,7 @@
 //! device is opened and mapped, its service manager called, files passed and a death waited for, by
 //! a process that is abandoned when it takes too long. Where nothing is served, a daemon is started
 //! in a temporary directory and tried in the same way.
-use super::check::{Check, State};
+use super::finding::{Check, State};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::interrupt;
 use anybinder_mount::device_check::{Depth, DeviceCheck, ManagerState, Passing, DEVICES_MAX};

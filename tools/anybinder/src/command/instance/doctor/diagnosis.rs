@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All questions of `anybinder doctor` with their answers, and the verdict. `anybinder report` has
 //! it too.
-use super::check::{Check, State};
-use super::{devices, driver, kernel, server, user};
+use super::finding::{Check, State};
+use super::{devices, kernel, kernel_driver, server, user};
 use anybinder_cli::error::{Kind, Result};
 use anybinder_mount::context::Context;
 use anybinder_mount::device_check::DeviceCheck;
@@ -45,7 +45,7 @@ fn machine() -> Vec<Check> {
 pub fn diagnose(context: &Context) -> Result<Diagnosis> {
     // Before the namespaces of a daemon are entered, where this user has other rights.
     let machine = machine();
-    let driver = driver::driver();
+    let driver = kernel_driver::driver();
     let mount = &context.mount;
     instance::join(mount)?;
     let is = |name: &str, state: State| {

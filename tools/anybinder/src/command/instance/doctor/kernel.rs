@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Questions about the kernel: which it is, what is mounted, and whether a module can be built for
 //! it and loaded.
-use super::check::Check;
+use super::finding::Check;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::namespace::is_in_run;
 use flate2::read::GzDecoder;

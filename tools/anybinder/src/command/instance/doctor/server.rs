@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Questions about a daemon that serves: whether the installed program serves, how the last
 //! hand-over to another server ended, and which program supervises.
-use super::check::Check;
+use super::finding::Check;
 use anybinder_mount::generation::Generation;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::programs::{Installed, Programs};
@@ -91,7 +91,7 @@ pub fn server(mount: &Mount) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::State;
+    use super::super::finding::State;
     use super::*;
     use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Questions about what this user may do: FUSE, namespaces, ptrace. Where it can be tried, it is.
-use super::check::Check;
+use super::finding::Check;
 use anybinder_mount::namespace;
 use std::fs;
 use std::io::ErrorKind;
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_default_limit_is_lifted_and_the_maximum_is_not() {
-        use super::super::check::State;
+        use super::super::finding::State;
         assert_eq!(limits_check(0, 0, Some(256)).state, State::Ok);
         assert!(limits_check(20, 0, None).text.contains("20 s is lifted"));
         let limited = limits_check(0, 20, None);
@@ -246,7 +246,7 @@ mod tests {
         ] {
             assert_eq!(
                 check.advice.is_none(),
-                check.state == super::super::check::State::Ok
+                check.state == super::super::finding::State::Ok
             );
         }
     }

@@ -12,7 +12,7 @@ use anybinder_cli::error::{Error, Result};
 use anybinder_cli::interrupt;
 use anybinder_cli::output::harmless;
 use anybinder_mount::context::Context;
-use anybinder_mount::state::{self, Transaction};
+use anybinder_mount::state_report::{self, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -311,7 +311,7 @@ impl Builder<'_> {
         })
     }
 
-    fn add(&mut self, one: &state::Process) {
+    fn add(&mut self, one: &state_report::Process) {
         let nothing = (!self.known.is_recorded()).then_some(0);
         let process = self.processes.entry(one.pid).or_insert_with(|| Process {
             pid: one.pid,
@@ -389,9 +389,9 @@ impl Builder<'_> {
 
 /// Puts together what the state and the transaction log say; this process is left out.
 pub fn build(
-    processes: &[state::Process],
+    processes: &[state_report::Process],
     nodes: &HashMap<u64, String>,
-    logged: &[state::Logged],
+    logged: &[state_report::Logged],
     measured: Option<&Measured>,
     known: &Known,
 ) -> Graph {
@@ -445,8 +445,8 @@ pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Resul
         Some(time) => Some(measure(context, time)?),
         None => None,
     };
-    let processes = nodes.update(|| state::processes(&context.mount))?;
-    let logged = state::logged(&context.mount, "transaction_log").unwrap_or_default();
+    let processes = nodes.update(|| state_report::processes(&context.mount))?;
+    let logged = state_report::logged(&context.mount, "transaction_log").unwrap_or_default();
     let measured = measured.as_ref();
     Ok(build(
         &processes,

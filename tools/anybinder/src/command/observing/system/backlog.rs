@@ -3,7 +3,7 @@
 //! driver keeps further calls, and no sender notices, until the space for one-way calls is used up.
 use super::known::Known;
 use super::text::time;
-use anybinder_mount::state::{Process, Transaction};
+use anybinder_mount::state_report::{Process, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -147,7 +147,7 @@ impl Backlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anybinder_mount::state;
+    use anybinder_mount::state_report;
 
     const STATE: &str = "\
 proc 20
@@ -171,7 +171,7 @@ context binder
             command: &|pid| format!("p{pid}"),
             age_ms: &mut |call| call.elapsed_ms,
         };
-        let all = of(&state::parse(STATE)[0], Some(18_080), &mut told);
+        let all = of(&state_report::parse(STATE)[0], Some(18_080), &mut told);
         assert_eq!(
             all[0].text(),
             "3 one-way calls of 11 p11 (2), 10 p10 (1) wait for a.service, the oldest for 4.2 s; \

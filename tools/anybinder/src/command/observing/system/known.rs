@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of processes beside the driver's reports.
-use super::{buffer_size, scheduling};
+use super::{buffer_size, thread_priority};
 use anybinder_events::event::Priority;
 use anybinder_mount::process::command_name;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl Known {
     pub fn scheduling(&self, pid: u32, tid: u32) -> Option<String> {
         match self.is_recorded() {
             true => None,
-            false => scheduling::of_thread(pid, tid).map(Priority::word),
+            false => thread_priority::of_thread(pid, tid).map(Priority::word),
         }
     }
 }

@@ -5,10 +5,10 @@
 //! is in the events alone (`anybinder trace` prints them). A thread of its own reads the events,
 //! puts calls together, and adds them up until they are taken.
 use anybinder_cli::error::Result;
-use anybinder_events::call::{Assembler, Call};
+use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Extra, Priority};
-use anybinder_events::names::Names;
-use anybinder_events::source::Source;
+use anybinder_events::event_source::Source;
+use anybinder_events::thread_names::Names;
 use anybinder_mount::mount::Mount;
 use hdrhistogram::Histogram;
 use serde::Serialize;

@@ -4,7 +4,7 @@ use super::lookup::{Held, Lookup};
 use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_mount::context::Context;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ impl Nodes {
         self.kept = held.map(|(held, name)| (name, held)).collect();
     }
 
-    fn objects(&self, processes: &[state::Process]) -> Vec<u64> {
+    fn objects(&self, processes: &[state_report::Process]) -> Vec<u64> {
         let of_device = processes.iter().filter(|one| one.context == self.device);
         of_device
             .flat_map(|process| process.nodes.iter().map(|node| node.id))
@@ -67,8 +67,8 @@ impl Nodes {
     /// Returns the report that the names fit.
     pub fn update(
         &mut self,
-        state: impl Fn() -> Result<Vec<state::Process>>,
-    ) -> Result<Vec<state::Process>> {
+        state: impl Fn() -> Result<Vec<state_report::Process>>,
+    ) -> Result<Vec<state_report::Process>> {
         let mut processes = state()?;
         let is_due = self.lookup.is_some() && self.last.elapsed() >= INTERVAL;
         if is_due && self.objects(&processes) != self.seen {

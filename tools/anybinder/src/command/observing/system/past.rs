@@ -4,9 +4,9 @@
 use super::known::Known;
 use super::meter::Measured;
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_events::call::{Assembler, Call};
+use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::recording::{self, Flaw, Recording};
-use anybinder_mount::state::{Node, Process, Thread, Transaction};
+use anybinder_mount::state_report::{Node, Process, Thread, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -291,7 +291,7 @@ impl Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anybinder_events::names::Thread as Named;
+    use anybinder_events::thread_names::Thread as Named;
 
     fn thread(pid: i32, tid: i32) -> Named {
         Named {

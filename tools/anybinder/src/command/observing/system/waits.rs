@@ -7,7 +7,7 @@
 //! processes which call each other wait in no circle. Hence threads are looked at, not processes:
 //! those that go on are found first, then those that wait for one that does, and so on; who is left
 //! waits for ever.
-use anybinder_mount::state::{Process, Thread, Transaction};
+use anybinder_mount::state_report::{Process, Thread, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -2,8 +2,8 @@
 //! What `anybinder top` shows, as data: also its JSON.
 use crate::command::observing::system::backlog::Backlog;
 use crate::command::observing::system::meter::Latency;
-use crate::command::observing::system::scheduling;
 use crate::command::observing::system::text::{code_name, time};
+use crate::command::observing::system::thread_priority;
 use anybinder_events::event::Priority;
 use serde::Serialize;
 
@@ -213,7 +213,7 @@ impl Activity {
                 } else {
                     "call"
                 };
-                let sent = match scheduling::of_report(&peer.priority).unwrap_or_default() {
+                let sent = match thread_priority::of_report(&peer.priority).unwrap_or_default() {
                     ordinary if ordinary == Priority::default() => String::new(),
                     priority => format!(", sent at {priority}"),
                 };

@@ -3,19 +3,19 @@
 //! reports, what the meter found between them, and what is wrong.
 use super::rows::{Activity, Doing, Peer, ProcessRow, Sample};
 use super::seen::Seen;
-use super::services::services;
+use super::service_rows::services;
 use super::wrong::{self, References};
 use crate::command::observing::system::backlog::{self, Told};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
-use crate::command::observing::system::{scheduling, waits};
+use crate::command::observing::system::{thread_priority, waits};
 use anybinder_cli::error::Result;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
-use anybinder_mount::state::{self, Process, Thread, Transaction};
+use anybinder_mount::state_report::{self, Process, Thread, Transaction};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,14 +87,14 @@ impl Sampler {
     fn glance(&mut self) -> Result<()> {
         let stats = binderfs::process_stats(&self.mount)?;
         // Whether the reports can be read, the sample tells.
-        let busy = state::busy_processes(&self.mount).unwrap_or_default();
+        let busy = state_report::busy_processes(&self.mount).unwrap_or_default();
         self.history.glance(&stats, &busy);
         Ok(())
     }
 
     pub fn sample(&mut self) -> Result<Sample> {
         let stats = binderfs::process_stats(&self.mount)?;
-        let read = || state::processes(&self.mount);
+        let read = || state_report::processes(&self.mount);
         let processes = match &mut self.nodes {
             Some(nodes) => nodes.update(read)?,
             None => read()?,
@@ -336,7 +336,8 @@ impl History {
         let is_recorded = self.known.is_recorded();
         row.threads = (!is_recorded).then_some(row.activities.len());
         let known = row.activities.iter();
-        row.scheduling = scheduling::summary(known.filter_map(|one| one.scheduling.as_deref()));
+        row.scheduling =
+            thread_priority::summary(known.filter_map(|one| one.scheduling.as_deref()));
         let ages = process.pending.iter().map(|call| self.ages.age_ms(call));
         let oldest_ms = ages.max();
         wrong::mark_no_thread(row, process, oldest_ms, self.hanging_ms, &mut seen.marks);
@@ -418,7 +419,7 @@ mod tests {
             .unwrap();
             names.insert(u64::from(at), format!("service.{at}"));
         }
-        (binderfs::parse(&stats), state::parse(&state), names)
+        (binderfs::parse(&stats), state_report::parse(&state), names)
     }
 
     #[test]
@@ -536,7 +537,7 @@ context binder
         let stats = binderfs::parse("proc 20\ncontext binder\n  free async space 520192\n");
         let names = HashMap::from([(7, "a.service".to_string())]);
         let mut history = History::new("binder", 2000, Known::Now);
-        let sample = history.sample(&stats, &state::parse(BACKLOG), &measured(), &names);
+        let sample = history.sample(&stats, &state_report::parse(BACKLOG), &measured(), &names);
         let row = &sample.processes[0];
         assert_eq!(row.marks, ["BACKLOG"]);
         assert_eq!((row.busy, row.waiting, row.all_waiting()), (1, 0, 2));

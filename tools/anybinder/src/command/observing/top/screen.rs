@@ -3,9 +3,9 @@
 //! answered while a driver is not; the terminal is restored when the program ends, by a signal or
 //! a panic too.
 use super::arguments::{Arguments, Sort, View};
+use super::columns::{self, Layout};
 use super::rows::Sample;
 use super::sample::Sampler;
-use super::table::{self, Layout};
 use super::terminal::{self, Line, Look, Terminal};
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::interrupt;
@@ -150,7 +150,7 @@ impl Screen {
             KeyCode::Char('/') => self.is_typing = true,
             KeyCode::Char('s') => {
                 self.sort = self.sort.next();
-                table::sort(&mut self.sample, self.sort);
+                columns::sort(&mut self.sample, self.sort);
             }
             KeyCode::Tab => {
                 self.view = match self.view {
@@ -178,7 +178,7 @@ impl Screen {
         match sample {
             Ok(sample) => {
                 self.sample = sample;
-                table::sort(&mut self.sample, self.sort);
+                columns::sort(&mut self.sample, self.sort);
                 self.error = None;
             }
             Err(err) => self.error = Some(err.line()),
@@ -211,7 +211,7 @@ impl Screen {
                 let rows = rows.filter(|row| row.matches(word));
                 let shown = rows.skip(self.first).take(height);
                 shown
-                    .map(|row| (table::process(row, layout), !row.marks.is_empty()))
+                    .map(|row| (columns::process(row, layout), !row.marks.is_empty()))
                     .collect()
             }
             View::Services => {
@@ -219,7 +219,7 @@ impl Screen {
                 let rows = rows.filter(|row| row.matches(word));
                 let shown = rows.skip(self.first).take(height);
                 shown
-                    .map(|row| (table::service(row, layout), row.waiting > 0))
+                    .map(|row| (columns::service(row, layout), row.waiting > 0))
                     .collect()
             }
         }
@@ -255,11 +255,11 @@ impl Screen {
         let layout = Layout::of(&self.sample, columns);
         let lines = match &self.opened {
             Opened::Process(pid) => match self.sample.process(&pid.to_string()) {
-                Some(row) => table::process_details(&self.sample, row, layout),
+                Some(row) => columns::process_details(&self.sample, row, layout),
                 None => vec![format!("process {pid} has no device open any more")],
             },
             Opened::Service(name) => match self.sample.service(name) {
-                Some(row) => table::service_details(row, layout),
+                Some(row) => columns::service_details(row, layout),
                 None => vec![format!("{name} is not registered any more")],
             },
             Opened::Nothing => Vec::new(),
@@ -274,7 +274,7 @@ impl Screen {
         let mut below = match self.opened {
             Opened::Nothing => {
                 let layout = Layout::of(&self.sample, columns);
-                table::marks(self.sample.marks.iter(), layout)
+                columns::marks(self.sample.marks.iter(), layout)
             }
             _ => Vec::new(),
         };
@@ -282,7 +282,7 @@ impl Screen {
             below.truncate(MARK_LINES - 1);
             below.push(format!("{} marks in all", self.sample.marks.len()));
         }
-        below.extend(table::notes(&self.sample));
+        below.extend(columns::notes(&self.sample));
         let height = rows.saturating_sub(below.len() + 2);
         let mut middle = match self.opened {
             Opened::Nothing => self.table(columns, height),

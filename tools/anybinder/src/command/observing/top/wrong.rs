@@ -6,7 +6,7 @@ use crate::command::observing::system::meter::{Calls, Measured};
 use crate::command::observing::system::text::time;
 use crate::command::observing::system::waits;
 use anybinder_mount::binderfs::ProcessStats;
-use anybinder_mount::state::{Process, Thread};
+use anybinder_mount::state_report::{Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// A call that waits for a thread for less is only unlucky.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls are shown.
-use anybinder_events::call::Call;
-use anybinder_events::names::Thread;
+use anybinder_events::calls::Call;
+use anybinder_events::thread_names::Thread;
 use std::time::Duration;
 
 #[derive(Debug, Default, clap::Args)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call as one line of text.
 use crate::command::observing::system::text::{code_name, duration};
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use anybinder_events::event::Priority;
-use anybinder_events::names::Thread;
+use anybinder_events::thread_names::Thread;
 
 /// What is called: the service, or else the number of the object.
 pub fn target(call: &Call) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program that a trace was asked to start, and which calls are due to it.
 use anybinder_cli::error::{Doing, Result};
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use anybinder_mount::mount::Mount;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls as lines of text or JSON.
 use super::line::line;
-use super::payload::Payloads;
 use super::summary::Summary;
 use super::tree::Leveled;
+use super::typed_payload::Payloads;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::{harmless, harmless_lines};
-use anybinder_events::call::Call;
-use anybinder_events::names::Names;
+use anybinder_events::calls::Call;
+use anybinder_events::thread_names::Names;
 use serde_json::Value;
 use std::io::Write;
 

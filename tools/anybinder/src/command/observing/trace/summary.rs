@@ -4,7 +4,7 @@
 use super::line::target;
 use crate::command::observing::system::text::{code_name, duration};
 use anybinder_cli::output::harmless;
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -199,7 +199,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anybinder_events::names::Thread;
+    use anybinder_events::thread_names::Thread;
 
     fn call(node: u32, time_ns: Option<u64>) -> Call {
         Call {

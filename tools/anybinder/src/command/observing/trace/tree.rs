@@ -3,7 +3,7 @@
 //!
 //! A call is over after those that its service makes, and one-way ones may take longer than it. So
 //! a call waits here until all below it are over, or until it is late.
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use std::collections::{BTreeSet, HashMap};
 
 /// How long a call that is over waits for those below it.

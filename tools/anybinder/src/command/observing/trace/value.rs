@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decoded values: which objects their handles stand for, and what they look like in a line.
 use anybinder_cli::output::harmless;
-use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
+use anybinder_events::thread_names::Names;
 use serde_json::{Map, Value};
 
 /// The names that decoders give objects.
@@ -107,7 +107,7 @@ pub fn text(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anybinder_events::names::Service;
+    use anybinder_events::thread_names::Service;
     use serde_json::json;
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An object for a service to call: it prints each call of its interface, which a `.aidl` file
 //! declares, and answers with zeros and empty values.
-use super::objects::name_files;
+use super::reply_objects::name_files;
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::say;
@@ -12,7 +12,7 @@ use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{empty, Encoder, Parcel as Plan};
 use anybinder_parcel::{header, method};
-use anybinder_rpc::words;
+use anybinder_rpc::parcel_bytes;
 use rsbinder::{
     DeathRecipient, ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode,
     Transactable, TransactionCode, WIBinder, INTERFACE_TRANSACTION, PING_TRANSACTION,
@@ -121,7 +121,7 @@ impl Callback {
             self.answer(&library, &called)
         });
         match outcome {
-            Ok(plan) => words::write(reply, &plan.data),
+            Ok(plan) => parcel_bytes::write(reply, &plan.data),
             Err(why) => reply.write(&Status::from((
                 ExceptionCode::UnsupportedOperation,
                 format!("anybinder call cannot answer: {why}").as_str(),
@@ -141,10 +141,10 @@ impl Transactable for Callback {
             PING_TRANSACTION => Ok(()),
             INTERFACE_TRANSACTION => reply.write(&self.descriptor),
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
-                let bytes = words::read_header(reader, &self.descriptor)?;
+                let bytes = parcel_bytes::read_header(reader, &self.descriptor)?;
                 let found = header::place(&bytes, &self.descriptor);
                 let (_, start) = found.ok_or(StatusCode::BadType)?;
-                let data = words::read(reader, start)?;
+                let data = parcel_bytes::read(reader, start)?;
                 self.call(code, &data, reply)
             }
             _ => Err(StatusCode::UnknownTransaction),

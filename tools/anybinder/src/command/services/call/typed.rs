@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::callback::{Calls, Received};
-use super::objects::{is_stdout, name_binders, name_files, save_files};
+use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
 use super::request::{exception_error, Arguments, Call, ObjectArgument, NEW};
 use crate::command::services::interface_files::{interface, open, signature};
 use anybinder_cli::error::{Error, Kind, Result};

@@ -207,7 +207,7 @@ fn calls_made_to_serve_a_one_way_call_are_told_from_later_ones() {
 fn a_call_to_a_dead_object_has_its_service() {
     let mut assembler = Assembler::default();
     let mut names = Names::recorded();
-    let service = crate::names::Service {
+    let service = crate::thread_names::Service {
         name: "gone".to_string(),
         interface: "t.I".to_string(),
     };

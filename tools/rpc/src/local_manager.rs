@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service manager of the open device, whatever its level and its header word.
 use crate::foreign::Foreign;
-use crate::status::{explain, explain_answer};
+use crate::status_text::{explain, explain_answer};
 use anybinder_cli::error::{Error, Kind, Result};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, SIBinder, StatusCode};

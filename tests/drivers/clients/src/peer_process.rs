@@ -2,7 +2,7 @@
 //! The service side of every test: one process, one `IPeer`, registered by name.
 use crate::aidl::{BnPeer, Envelope, ICallback, IPeer, Record};
 use crate::callback::Callback;
-use crate::files;
+use crate::descriptors;
 use rsbinder::{
     hub, BinderResult, DeathRecipient, ExceptionCode, Interface, ParcelFileDescriptor,
     ProcessState, SIBinder, Status, StatusCode, Strong, WIBinder,
@@ -215,16 +215,16 @@ impl IPeer for Peer {
     }
 
     fn readFile(&self, file: &ParcelFileDescriptor) -> BinderResult<String> {
-        files::read_text(file).map_err(status)
+        descriptors::read_text(file).map_err(status)
     }
 
     fn openText(&self, text: &str) -> BinderResult<ParcelFileDescriptor> {
-        files::open_text(text).map_err(status)
+        descriptors::open_text(text).map_err(status)
     }
 
     fn readFiles(&self, some: &[ParcelFileDescriptor]) -> BinderResult<String> {
         some.iter()
-            .map(files::read_text)
+            .map(descriptors::read_text)
             .collect::<std::io::Result<String>>()
             .map_err(status)
     }
@@ -232,13 +232,13 @@ impl IPeer for Peer {
     fn openTexts(&self, texts: &[String]) -> BinderResult<Vec<ParcelFileDescriptor>> {
         texts
             .iter()
-            .map(|text| files::open_text(text))
+            .map(|text| descriptors::open_text(text))
             .collect::<std::io::Result<Vec<_>>>()
             .map_err(status)
     }
 
     fn openFiles(&self) -> BinderResult<i32> {
-        files::open_count().map_err(status)
+        descriptors::open_count().map_err(status)
     }
 
     fn throwException(&self, index: i32, message: &str) -> BinderResult<()> {

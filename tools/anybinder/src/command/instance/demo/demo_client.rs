@@ -3,7 +3,7 @@
 use anybinder_bench::durations::Durations;
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_client::addints::{self, aidl::IAddInts};
-use anybinder_client::files::{open_text, read_text};
+use anybinder_client::anonymous_files::{open_text, read_text};
 use anybinder_mount::context::Context;
 use anybinder_mount::generation;
 use anybinder_mount::mount::Mount;

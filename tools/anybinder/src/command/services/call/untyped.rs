@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
-use super::objects::{is_stdout, name_binders, name_files, save_files};
+use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
 use super::request::{exception_error, Arguments, Call};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a call says: its data read by the types of `.aidl` files, or else as objects and bytes.
 use crate::command::observing::system::text::code_name;
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
 use anybinder_events::payload::Payload;
 use anybinder_parcel::aidl::library::{Called, Entry};

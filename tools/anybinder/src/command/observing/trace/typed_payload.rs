@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The data of calls as lines of text or JSON.
+use super::call_text::{Reader, Side, Told};
 use super::dump;
-use super::told::{Reader, Side, Told};
 use super::value::{name_objects, text};
 use anybinder_cli::output::harmless;
-use anybinder_events::call::Call;
+use anybinder_events::calls::Call;
 use anybinder_events::event::Bytes;
-use anybinder_events::names::Names;
 use anybinder_events::payload::Payload;
+use anybinder_events::thread_names::Names;
 use anybinder_parcel::header;
 use anybinder_parcel::method::Answer;
 use rsbinder::StatusCode;
@@ -244,7 +244,7 @@ fn side_json<T>(side: &Side<T>, payload: &Payload, names: &Names) -> Map<String,
 
 #[cfg(test)]
 mod tests {
-    use super::super::told::Which;
+    use super::super::call_text::Which;
     use super::*;
     use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
     use anybinder_parcel::aidl::Library;

@@ -3,8 +3,8 @@
 //! is limited, however long the receiver is busy with them. The receiver is idle (`SCHED_IDLE`)
 //! unless it is late: what it does with the events shall not keep those waiting that it observes.
 use crate::event::{monotonic_ns, Event};
+use crate::event_source::Source;
 use crate::idle::Idle;
-use crate::source::Source;
 use anybinder_cli::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};

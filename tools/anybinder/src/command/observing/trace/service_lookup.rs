@@ -9,10 +9,10 @@ use crate::command::observing::system::lookup::{Held, Lookup};
 use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
-use anybinder_events::names::{Names, Service};
 use anybinder_events::recording::Recorder;
+use anybinder_events::thread_names::{Names, Service};
 use anybinder_mount::mount::Mount;
-use anybinder_mount::state;
+use anybinder_mount::state_report;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub struct Services {
 
 /// The object of each handle of a process, in a driver's report about it or about all.
 fn objects(report: &str, pid: u32) -> HashMap<u32, u32> {
-    let processes = state::parse(report);
+    let processes = state_report::parse(report);
     let own = processes.iter().filter(|process| process.pid == pid);
     own.flat_map(|process| &process.handles)
         .filter_map(|handle| Some((handle.number, u32::try_from(handle.node).ok()?)))
@@ -114,7 +114,7 @@ impl Services {
         let pid = std::process::id();
         let names = [format!("proc/{pid}"), "state".to_string()];
         let reports = names.iter().map(|name| {
-            let report = state::read_log(&self.mount, name);
+            let report = state_report::read_log(&self.mount, name);
             objects(&report.unwrap_or_default(), pid)
         });
         let mut found = reports.filter(|objects| !objects.is_empty());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The question which Binder drivers the kernel has, and whose they are. There may be two: this
 //! project's module takes names of its own where another driver has the usual ones.
-use super::check::Check;
+use super::finding::Check;
 use super::kernel::is_installed;
 use std::fs::read_to_string;
 use std::path::Path;

@@ -7,8 +7,8 @@
 //! (4), and whether the memory is owned (1, padded). A string has its text with a 0 byte in a
 //! buffer, a vector of strings has the array of `hidl_string` in one and the texts in one each.
 use crate::abi::{BUFFER_SIZE, HAS_PARENT, OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_HANDLE};
-use crate::map::Memory;
 use crate::parcel::{put_padded, word, Binder, Parcel, Result, Target, OWN_POINTER};
+use crate::receive_map::Memory;
 use rsbinder::StatusCode;
 
 /// `hidl_string` and `hidl_vec`.

@@ -3,9 +3,9 @@
 use super::rows::{Caller, Method, ServiceRow};
 use super::seen::Seen;
 use crate::command::observing::system::meter::{Calls, Key, Measured};
-use crate::command::observing::system::scheduling;
+use crate::command::observing::system::thread_priority;
 use anybinder_events::event::Priority;
-use anybinder_mount::state::{self, Process, Transaction};
+use anybinder_mount::state_report::{self, Process, Transaction};
 use std::collections::{BTreeMap, HashMap};
 
 fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
@@ -31,7 +31,7 @@ fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
 
 /// The processes that have a handle of a node, and those that called it and have none any more.
 fn callers(
-    node: &state::Node,
+    node: &state_report::Node,
     calls: &[(&Key, &Calls)],
     measured: &Measured,
     seen: &Seen,
@@ -88,7 +88,10 @@ pub fn services(
             }
             let of_node = |call: &&Transaction| call.node == Some(node.id);
             let rate = |count| (measured.missing.is_none()).then(|| measured.per_s(count));
-            let priority = node.priority.as_deref().and_then(scheduling::of_report);
+            let priority = node
+                .priority
+                .as_deref()
+                .and_then(thread_priority::of_report);
             rows.push(ServiceRow {
                 name: name.clone(),
                 pid: process.pid,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The object by which a peer chooses among several services at one address: rsbinder's, but a
 //! service of it may die and come back while the others go on.
-use crate::places::Life;
+use crate::connections::Life;
 use rsbinder::{Binder, Interface, Parcel, Remotable, SIBinder, Status, StatusCode};
 use rsbinder::{TransactionCode, FIRST_CALL_TRANSACTION};
 use std::collections::HashMap;

@@ -134,7 +134,7 @@ fn a_record_holds_everything(fixture: &Fixture) -> Verdict {
         blob: (0..=255).collect(),
         words: vec!["a".to_string(), String::new(), "c".to_string()],
         object: Some(object.clone()),
-        file: Some(crate::files::open_text("in a record")?),
+        file: Some(crate::descriptors::open_text("in a record")?),
     };
     let back = peer.echoRecord(&sent)?;
     same("id", back.id, sent.id)?;
@@ -149,7 +149,7 @@ fn a_record_holds_everything(fixture: &Fixture) -> Verdict {
     let file = back.file.ok_or("no file came back")?;
     same(
         "file",
-        crate::files::read_text(&file)?,
+        crate::descriptors::read_text(&file)?,
         "in a record".to_string(),
     )
 }

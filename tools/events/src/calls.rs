@@ -6,8 +6,8 @@
 //! yet, as in the driver itself. An error is delivered to a thread that waits; it is that of the
 //! call which the thread made last.
 use crate::event::{error_name, Event, Priority, Transaction, What, TF_ONE_WAY};
-use crate::names::{Names, Thread};
 use crate::payload::Payload;
+use crate::thread_names::{Names, Thread};
 use serde::{Serialize, Serializer};
 use std::collections::{HashMap, VecDeque};
 
