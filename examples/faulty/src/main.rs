@@ -39,7 +39,7 @@ impl Interface for Faulty {}
 impl IFaulty for Faulty {
     fn work(&self, number: i32) -> BinderResult<i32> {
         match self.fault.as_str() {
-            // It takes long, and has too few threads for its clients.
+            // The service takes long, and has too few threads for its clients.
             "pool" => std::thread::sleep(Duration::from_secs(5)),
             // The thread that has locked the state never lets it go.
             "hang" => {
@@ -132,7 +132,7 @@ fn call(fault: &str) -> Outcome {
     ProcessState::start_thread_pool();
     let service = service(fault);
     let work = |at| service.work(at).map(|_| ());
-    // It ends with its service, and is started again.
+    // The client ends with its service, and is started again.
     let _ = match fault {
         "pool" | "hang" => std::thread::scope(|scope| {
             let threads = if fault == "pool" { 6 } else { 2 };

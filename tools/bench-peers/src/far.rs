@@ -24,7 +24,7 @@ pub struct RawPair {
 pub struct Pair {
     /// With the keys and, for links, two mounts.
     pub directory: PathBuf,
-    /// Of the service: no other measurement or pair has it.
+    /// The name of the service, which no other measurement or pair has.
     pub name: String,
     pub address: SocketAddr,
     pub request_bytes: usize,

@@ -64,7 +64,7 @@ fn connect(address: &SocketAddr) -> tokio::net::UnixStream {
     tokio::net::UnixStream::from_std(stream).or_fail("connecting")
 }
 
-/// As payload_read() of bench/payload.c: reads one byte of each cache line.
+/// Reads one byte of each cache line, like payload_read() of bench/payload.c.
 fn read_payload(data: &[u8]) {
     let sum = data
         .iter()

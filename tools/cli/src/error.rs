@@ -79,7 +79,7 @@ pub const KINDS: [(Kind, u8, &str, &str); 15] = [
 ];
 
 impl Kind {
-    /// That of an error of a system call.
+    /// The kind of an error of a system call.
     pub fn of_io(kind: std::io::ErrorKind) -> Kind {
         match kind {
             std::io::ErrorKind::PermissionDenied => Kind::Denied,

@@ -53,7 +53,7 @@ pub fn harmless(text: &str) -> String {
     escape(text, |_| false)
 }
 
-/// The same for a text of several lines.
+/// A text of several lines, with `\u` and digits for what would have an effect.
 pub fn harmless_lines(text: &str) -> String {
     escape(text, |c| c == '\n')
 }

@@ -46,7 +46,7 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
     rsbinder::hub::default().map_err(|err| no_manager(mount, device, &err.to_string()))
 }
 
-/// The same, whatever its level and its header word.
+/// The service manager of a device, whatever its level and its header word.
 pub fn manager(mount: &Mount, device: &str) -> Result<Manager> {
     Ok(Manager::new(service_manager(mount, device)?, foreign()))
 }
@@ -93,7 +93,7 @@ pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     look_up(mount, device, name)
 }
 
-/// The same on the device that is open already.
+/// Looks up a service on the device that is open already.
 pub fn look_up(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     let manager = service_manager(mount, device)?;
     let found = match foreign() {

@@ -25,7 +25,7 @@ pub struct Stream {
 
 #[derive(Default)]
 struct Taken {
-    kept: Vec<u8>,
+    gathered: Vec<u8>,
     is_cut: bool,
 }
 
@@ -63,7 +63,7 @@ fn read(from: &mut File, output: &mut Option<impl Write>, taken: &Mutex<Taken>, 
         let part = &buffer[..size.min(usize::try_from(left).unwrap_or(usize::MAX))];
         left -= part.len() as u64;
         match output {
-            None => lock(taken).kept.extend_from_slice(part),
+            None => lock(taken).gathered.extend_from_slice(part),
             // The service goes on writing when the reader of our output is gone.
             Some(output) => {
                 let written = output.write_all(part);
@@ -123,9 +123,9 @@ impl Stream {
 
     fn written(taken: &Mutex<Taken>) -> Written {
         let mut taken = lock(taken);
-        let kept = std::mem::take(&mut taken.kept);
+        let gathered = std::mem::take(&mut taken.gathered);
         Written {
-            text: String::from_utf8_lossy(&kept).into_owned(),
+            text: String::from_utf8_lossy(&gathered).into_owned(),
             is_cut: taken.is_cut,
         }
     }

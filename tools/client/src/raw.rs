@@ -149,7 +149,7 @@ impl Request {
             return sent;
         }
         // Perhaps the service's libbinder has another word, and refused the call for that, unread.
-        // One that refused it for its arguments now does so for the word.
+        // A service that refused the call for its arguments now does so for the word.
         let others = HEADER_WORDS
             .into_iter()
             .filter(|word| *word != header_word());

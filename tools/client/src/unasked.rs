@@ -19,7 +19,7 @@ const MANAGER_INTERFACE: &str = "android.os.IServiceManager";
 /// At every level.
 const GET_SERVICE: u32 = 1;
 const SECURITY_EXCEPTION: i32 = -1;
-/// As libbinder of Android 11 and newer writes it: none.
+/// The policy of strict mode that libbinder of Android 11 and newer writes: none.
 const STRICT_MODE: i32 = i32::MIN;
 
 /// An open device of its own. The replies of the service manager are kept as long as it lives, and

@@ -94,7 +94,7 @@ pub struct Node {
     pub container_path: String,
     #[prost(string, tag = "2")]
     pub host_path: String,
-    /// Of `r`, `w`, `m`.
+    /// Letters of `r`, `w`, `m`.
     #[prost(string, tag = "3")]
     pub permissions: String,
 }

@@ -26,7 +26,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 type Failure = Box<dyn Error + Send + Sync>;
 
 pub struct Resource {
-    /// As pods ask for it: `anybinder.dev/binder`.
+    /// The name that pods ask for: `anybinder.dev/binder`.
     pub name: String,
     /// The name of its socket.
     pub socket: String,

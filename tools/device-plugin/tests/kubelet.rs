@@ -149,7 +149,7 @@ impl Kubelet {
         self.task.abort();
     }
 
-    /// Those who register next, by resource, and connections to them.
+    /// The plugins that register next, by resource, with connections to them.
     async fn plugins(&mut self, count: usize) -> HashMap<String, Plugin> {
         let mut plugins = HashMap::new();
         while plugins.len() < count {
@@ -393,7 +393,7 @@ async fn wrong_requests_are_refused(own: &Plugin) {
     assert_eq!(options, Pair::default());
 }
 
-/// Those of the machine, and none of a pod's.
+/// Shared devices are those of the machine, and none of a pod's.
 async fn shared_devices_are_the_machines(scene: &Scene, shared: &Plugin) {
     let given = shared
         .allocate(&[&["shared0"], &["shared1"]])
@@ -413,7 +413,7 @@ async fn shared_devices_are_the_machines(scene: &Scene, shared: &Plugin) {
     );
 }
 
-/// As after a crash of the machine's daemon, whose devices end with it.
+/// The daemon of the machine crashes, and its devices end with it.
 async fn a_daemon_that_returns_has_the_devices(scene: &Scene, own: &Plugin) {
     let mut lists = own.watch().await;
     let list = next_list(&mut lists).await;

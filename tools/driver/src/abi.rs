@@ -102,11 +102,12 @@ pub const OBJECT_SIZE: usize = size_of::<FlatObject>();
 pub const BUFFER_SIZE: usize = 40;
 pub const FD_ARRAY_SIZE: usize = 32;
 
-/// Of a buffer: its address is in another one, its parent.
+/// Flag of a buffer whose address is in another one, its parent.
 pub const HAS_PARENT: u32 = 1;
-/// Of a node: calls to it may have files.
+/// Flag of a node: calls to it may have files.
 pub const ACCEPTS_FDS: u32 = 0x100;
-/// Of an object that a program passes on, as libbinder writes it: accepts files, lowest priority.
+/// Flags of an object that a program passes on, as libbinder writes them: accepts files, lowest
+/// priority.
 pub const FD_FLAGS: u32 = ACCEPTS_FDS | 0x7f;
 
 const fn object_type([one, two, three]: [u8; 3]) -> u32 {
@@ -155,7 +156,7 @@ pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
 pub const BR_FAILED_REPLY: u32 = number(0, b'r', 17, 0);
 pub const BR_FROZEN_REPLY: u32 = number(0, b'r', 18, 0);
 
-/// Of a node: its transactions come with the security context of their sender.
+/// Flag of a node: its transactions come with the security context of their sender.
 pub const NEEDS_CONTEXT: u32 = 0x1000;
 
 pub const TF_ONE_WAY: u32 = 0x01;

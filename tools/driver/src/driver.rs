@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const READ_SIZE: usize = 64 * 1024;
-/// Of a security context.
+/// The longest security context that is read, in bytes.
 const MAX_TEXT: u64 = 4096;
 
 /// What the driver returns to a thread.

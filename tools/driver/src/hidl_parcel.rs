@@ -24,7 +24,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 /// A buffer of a transaction.
 struct Buffer<'a> {
-    /// Its number among the objects.
+    /// The number of the buffer among the objects.
     index: u64,
     address: u64,
     bytes: &'a [u8],

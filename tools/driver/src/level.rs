@@ -109,7 +109,7 @@ const CATEGORY_VERSION: u32 = 1;
 impl Stability {
     pub const UNDECLARED: Stability = Stability(0);
     pub const SYSTEM: Stability = Stability(0x0c);
-    /// Of objects that system and vendor code share, and that a manifest declares.
+    /// The stability of objects that system and vendor code share, and that a manifest declares.
     pub const VINTF: Stability = Stability(0x3f);
     const KNOWN: [u8; 4] = [0, 0x03, 0x0c, 0x3f];
 

@@ -216,7 +216,7 @@ impl Parcel {
         self.offsets.push(at as u64);
     }
 
-    /// The same for a file, which must be open until the parcel is sent.
+    /// Writes a file over a null object; it must be open until the parcel is sent.
     pub fn put_file(&mut self, at: usize, file: impl AsFd) {
         let number = file.as_fd().as_raw_fd();
         self.put_object(at, TYPE_FD, FD_FLAGS, number as u32);

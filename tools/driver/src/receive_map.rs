@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// As every client of libbinder maps.
+/// The bytes that every client of libbinder maps.
 const MAP_SIZE: usize = 1024 * 1024 - 2 * 4096;
 
 /// Where the buffers of a transaction are.

@@ -40,7 +40,7 @@ pub struct Call {
     pub priority: Option<Priority>,
     #[serde(serialize_with = "as_text")]
     pub served_at: Option<Priority>,
-    /// It is served less urgently than its caller runs.
+    /// The call is served less urgently than its caller runs.
     pub not_inherited: bool,
     /// Times of CLOCK_MONOTONIC in nanoseconds: sent, received by a thread, replied to, the reply
     /// received, the buffer of the call freed by its receiver.
@@ -130,13 +130,13 @@ pub struct Assembler {
 
 impl Assembler {
     pub fn push(&mut self, event: &Event, names: &mut Names) {
-        let told = event.thread.as_ref();
+        let said = event.thread.as_ref();
         match &event.what {
             What::Sent(sent) if sent.reply => self.replied(event, sent),
             What::Sent(sent) => self.start(event, sent, names),
             What::Received { id } => {
                 let pid = self.open.get(id).map_or(0, |call| call.to.pid);
-                let thread = names.thread(event.tid, pid, told);
+                let thread = names.thread(event.tid, pid, said);
                 self.received(event, *id, thread);
             }
             What::Stage { .. } => {}
@@ -450,7 +450,7 @@ impl Assembler {
         }
     }
 
-    /// Whose reply is whose cannot be told any more: begins anew.
+    /// Begins anew, since it cannot be told any more which reply belongs to which call.
     fn lose(&mut self, count: u64) {
         self.lost += count;
         let mut left = self.finish();

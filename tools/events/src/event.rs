@@ -166,7 +166,7 @@ pub enum What {
     Lost {
         count: u64,
     },
-    /// That of the caller, and that with which its thread serves the call which it has received.
+    /// The priority of the caller, and the one with which the receiving thread serves the call.
     Priorities {
         id: u32,
         /// None for a one-way call, which carries none.
@@ -181,7 +181,7 @@ pub struct Event {
     pub time_ns: u64,
     /// The thread in whose call it happened; 0: in none.
     pub tid: i32,
-    /// Its name, and its process, where the source says it.
+    /// The process and the name of the thread, where the source says it.
     pub thread: Option<(i32, String)>,
     pub what: What,
 }

@@ -110,7 +110,7 @@ impl Writer<'_> {
         };
         match &event.what {
             What::Sent(sent) => self.sent(event, sent, ftrace, into),
-            // It failed so early that nothing was sent: only the daemon tells of it.
+            // A call failed so early that nothing was sent: only the daemon tells of it.
             What::Failed {
                 transaction, error, ..
             } if error_name(error & 0xffff).is_some()
@@ -356,7 +356,7 @@ pub fn encode(
             call,
         })
         .collect();
-    // Those whose callers wait for a reply and get an error.
+    // The calls whose callers wait for a reply and get an error.
     let failed = calls
         .iter()
         .filter(|of| of.call.error.is_some() && !of.call.oneway)

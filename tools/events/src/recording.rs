@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const FORMAT: &[u8] = b"anybinder events 3\n";
-/// The same, without the events that came with version 3: priorities.
+/// The format without the events that came with version 3: priorities.
 const FORMAT_2: &[u8] = b"anybinder events 2\n";
 /// How the JSON of version 1 begins.
 const FORMAT_1: &[u8] = b"{\"Start\":";
@@ -83,7 +83,7 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn create(path: &Path) -> Result<Self> {
-        // It says what programs pass to each other.
+        // A recording says what programs pass to each other.
         let mut options = File::options();
         options.write(true).create(true).truncate(true).mode(0o600);
         let file = options.open(path);
@@ -138,7 +138,7 @@ impl Recorder {
         }
     }
 
-    /// Its thread has to be known by name: `thread()`.
+    /// Writes an event, whose thread has to be known by name: `thread()`.
     pub fn event(&mut self, event: &Event) -> Result<()> {
         let later_ns = event.time_ns.wrapping_sub(self.time_ns) as i64;
         self.time_ns = event.time_ns;

@@ -55,7 +55,7 @@ pub struct Ring {
     buffer: Vec<u8>,
     /// Threads that were looked up.
     threads: HashSet<i32>,
-    /// It gives the data of calls.
+    /// The daemon gives the data of calls.
     pub has_data: bool,
 }
 

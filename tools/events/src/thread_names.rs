@@ -77,8 +77,8 @@ impl Names {
         self.services.iter()
     }
 
-    /// A thread, of process `pid` if that is not 0. `told`: what an event said of it.
-    pub fn thread(&mut self, tid: i32, pid: i32, told: Option<&(i32, String)>) -> Thread {
+    /// A thread, of process `pid` if that is not 0. `said`: what an event said of it.
+    pub fn thread(&mut self, tid: i32, pid: i32, said: Option<&(i32, String)>) -> Thread {
         if let Some(known) = self.threads.get(&tid) {
             if pid == 0 || known.pid == pid || self.recorded {
                 return known.clone();
@@ -91,8 +91,8 @@ impl Names {
                 ..Thread::default()
             };
         }
-        let told_pid = told.map_or(0, |told| told.0);
-        let found = [pid, told_pid].into_iter().find(|pid| *pid != 0);
+        let said_pid = said.map_or(0, |said| said.0);
+        let found = [pid, said_pid].into_iter().find(|pid| *pid != 0);
         let pid = found.or_else(|| pid_of(tid)).unwrap_or(0);
         let mut thread = Thread {
             pid,
@@ -100,7 +100,7 @@ impl Names {
             process: comm(&format!("/proc/{pid}/comm")),
             thread: comm(&format!("/proc/{pid}/task/{tid}/comm")),
         };
-        if let (true, Some((_, name))) = (thread.thread.is_empty(), told) {
+        if let (true, Some((_, name))) = (thread.thread.is_empty(), said) {
             thread.thread = name.clone();
         }
         if thread.process.is_empty() && tid == pid {

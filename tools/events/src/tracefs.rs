@@ -41,7 +41,7 @@ pub struct Tracefs {
     pipe: File,
     /// The beginning of a line whose end was not read yet.
     rest: Vec<u8>,
-    /// It gives the data of calls.
+    /// The driver gives the data of calls.
     pub has_data: bool,
     _instance: Instance,
 }
@@ -60,7 +60,7 @@ impl Tracefs {
         // Not every kernel has these two, and it works without.
         let _ = instance.set("options/record-tgid", "1");
         let _ = instance.set("buffer_percent", "0");
-        // Of the returns only the errors are of interest.
+        // Only returns that are errors are of interest.
         let errors = [BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY];
         let errors = errors.map(|code| format!("cmd == {code:#x}")).join(" || ");
         let _ = instance.set("events/binder/binder_return/filter", &errors);

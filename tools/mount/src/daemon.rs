@@ -170,7 +170,7 @@ pub fn unmount(mount: &Mount) -> Result<()> {
 /// A daemon that serves, and what was done to start it.
 pub struct Started {
     pub process: Process,
-    /// It runs in new namespaces of its own, which the calling process has entered too.
+    /// The daemon runs in new namespaces of its own, which the calling process has entered too.
     pub private: bool,
     /// The mount directory did not exist.
     pub made_directory: bool,

@@ -23,9 +23,9 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It was started, and starts the servers.
+    /// The process that was started, and that starts the servers.
     Supervisor,
-    /// It answers the clients.
+    /// The process that answers the clients.
     Server,
 }
 
@@ -34,7 +34,7 @@ pub enum Role {
 pub struct Part {
     pub pid: u32,
     pub role: Role,
-    /// It does nothing until it gets SIGCONT.
+    /// The process does nothing until it gets SIGCONT.
     pub is_stopped: bool,
 }
 

@@ -42,7 +42,7 @@ fn group(found: &Metadata) -> Option<(String, Option<String>)> {
     Some((name, line))
 }
 
-/// Those who may open a device that is closed to others, in words.
+/// The users who may open a device that is closed to others, in words.
 pub fn who(found: &Metadata) -> String {
     let owner = match found.uid() {
         0 => "root".to_string(),

@@ -63,7 +63,8 @@ pub enum Passing {
 pub struct DeviceCheck {
     pub device: String,
     pub state: ManagerState,
-    /// Its process, if it registered itself as Android's does, and may be listed.
+    /// The process of the service manager, if it registered itself as Android's does, and may be
+    /// listed.
     pub pid: Option<u32>,
     #[serde(default)]
     pub passing: Passing,

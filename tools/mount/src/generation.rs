@@ -19,11 +19,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The file, parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Generation {
-    /// Of the program that serves.
+    /// The version of the program that serves.
     pub version: String,
     /// The server's pid, in the daemon's pid namespace.
     pub server: u32,
-    /// That of the process which was started, and starts the servers.
+    /// The pid of the process that was started, and that starts the servers.
     pub supervisor: u32,
     /// 1 for the first server; one more for each that took over or followed a crash.
     pub generation: u64,

@@ -84,7 +84,7 @@ pub fn start(mount: &Mount, options: &InstanceOptions) -> Result<(Record, Starte
         // A record without a daemon is what a crash left: a dead mount and managers without a
         // driver.
         Some(record) if record.daemon.is_some() => {
-            // It may be a daemon that answers late; only `down` clears such a mount.
+            // The daemon may answer late; only `down` clears such a mount.
             if mount.backend() == Backend::Stuck {
                 return Err(mount.stuck_error());
             }

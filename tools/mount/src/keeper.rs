@@ -3,9 +3,9 @@
 //! dies, as the unit does for systemd. After some deaths in a row it gives up, and ends; then
 //! `status` says so.
 //!
-//! It is `anybinder servicemanager` as well, waits and does nothing else, so that nothing of a
-//! client reaches it. What ends it ends the service manager: SIGTERM and SIGHUP are passed on, and
-//! the kernel kills the service manager when its keeper was killed.
+//! The keeper is `anybinder servicemanager` as well, waits and does nothing else, so that nothing
+//! of a client reaches it. What ends it ends the service manager: SIGTERM and SIGHUP are passed on,
+//! and the kernel kills the service manager when its keeper was killed.
 use crate::manager_process::{self, ManagerOptions};
 use crate::mount::Mount;
 use anybinder_cli::error::{Doing, Error, Result};
@@ -20,8 +20,8 @@ use std::process::{Child, ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// As many deaths within that time end the keeper as well, as crashes of its server process end
-/// anybinderd.
+/// So many deaths within that time end the keeper as well; so many crashes of its server process
+/// end anybinderd.
 const DEATHS_MAX: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);
 
@@ -35,7 +35,7 @@ extern "C" fn pass_on(signal: libc::c_int) {
     let child = CHILD.load(Ordering::SeqCst);
     if child > 0 {
         // SAFETY: kill is async-signal-safe, and CHILD is cleared before the child is waited for.
-        // One that is stopped handles the signal once it continues.
+        // A process that is stopped handles the signal once it continues.
         unsafe {
             libc::kill(child, signal);
             libc::kill(child, libc::SIGCONT);

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// As many links as the kernel follows in one path.
+/// The kernel follows as many links in one path.
 const LINKS_MAX: usize = 40;
 /// A record is some hundred bytes long.
 const RECORD_SIZE_MAX: u64 = 64 * 1024;
@@ -33,7 +33,7 @@ pub struct Directory {
     path: PathBuf,
 }
 
-/// Whose directories are trusted.
+/// The users whose directories are trusted.
 struct Owners {
     user: u32,
     /// The owner of `/`, which can replace every directory anyway. In a user namespace without a

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub enum Outcome {
     Done,
     Failed(Errno),
-    /// It did not return in time; the child that made it was abandoned.
+    /// The call did not return in time; the child that made it was abandoned.
     NoAnswer,
 }
 

@@ -22,7 +22,7 @@ const RECORD: &str = "json";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Manager {
     pub device: String,
-    /// Its keeper, which ends it and starts it again (`keeper`).
+    /// The keeper, which ends the service manager and starts it again (`keeper`).
     pub process: Process,
 }
 

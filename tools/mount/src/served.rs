@@ -9,7 +9,7 @@ use anybinder_cli::error::{Error, Kind, Result};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Of a report of the driver that cannot be read.
+/// The advice for a report of the driver that cannot be read.
 pub(crate) const STATS_ADVICE: &str =
     "The kernel's binderfs needs the mount option stats=global, and only root may read it.";
 

@@ -10,11 +10,11 @@ use std::collections::HashMap;
 
 /// The looper flags of a thread that serves calls: registered, or entered by itself.
 const LOOPER_SERVES: u32 = 0x03;
-/// Of one that serves, has left again, or had no right to begin.
+/// The state of a looper that serves, has left again, or had no right to begin.
 const LOOPER_SERVED: u32 = 0x0f;
-/// Of one that has left again.
+/// The state of a looper that has left again.
 const LOOPER_EXITED: u32 = 0x04;
-/// Of one that waits for work.
+/// The state of a looper that waits for work.
 const LOOPER_WAITING: u32 = 0x10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,7 +31,7 @@ pub struct Transaction {
     /// None on drivers before Linux 6.2, which do not say it.
     pub elapsed_ms: Option<u64>,
     pub node: Option<u64>,
-    /// Of its data and offsets, where the buffer is this process's.
+    /// The bytes of data and offsets, where the buffer is this process's.
     pub bytes: u64,
     /// The priority at which it is handled, as the driver prints it.
     pub priority: String,
@@ -83,8 +83,8 @@ pub struct Process {
     /// Bytes in buffers that were not freed yet.
     pub buffer_bytes: u64,
     pub buffers: u32,
-    /// Of them, those that belong to no transaction: of one-way calls that are handled, and what
-    /// was not freed.
+    /// The buffers that belong to no transaction: of one-way calls that are handled, and what was
+    /// not freed.
     pub delivered: u32,
     /// A notice of a death was delivered, and not acknowledged yet.
     pub has_dead_notice: bool,
@@ -105,13 +105,13 @@ impl Thread {
         self.looper & LOOPER_WAITING != 0
     }
 
-    /// It serves calls, or did, also if it broke a rule of that.
+    /// The thread serves calls, or did, also if it broke a rule of that.
     pub fn has_served(&self) -> bool {
         self.looper & LOOPER_SERVED != 0
     }
 
-    /// It serves calls, but it neither waits nor is it in a transaction. Of a one-way call that a
-    /// thread handles, the driver keeps the buffer only, not the thread.
+    /// The thread serves calls, but it neither waits nor is it in a transaction. The driver keeps
+    /// the buffer of a one-way call that is handled, not the thread.
     pub fn is_away(&self) -> bool {
         let is_in_none = self.incoming.is_empty() && self.outgoing.is_empty();
         let serves = self.looper & LOOPER_SERVES != 0 && self.looper & LOOPER_EXITED == 0;
@@ -152,8 +152,8 @@ pub fn processes(mount: &Mount) -> Result<Vec<Process>> {
     Ok(parse(&read_log(mount, "state")?))
 }
 
-/// Those that have transactions, with what has to do with these, in `binder_logs/transactions`: a
-/// small part of the state.
+/// The processes that have transactions, with what has to do with these, in
+/// `binder_logs/transactions`: a small part of the state.
 pub fn busy_processes(mount: &Mount) -> Result<Vec<Process>> {
     Ok(parse(&read_log(mount, "transactions")?))
 }

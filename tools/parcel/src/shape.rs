@@ -34,7 +34,7 @@ pub enum Shape {
 pub enum Members {
     /// All of them, behind a size.
     All(Vec<Shape>),
-    /// One of them, behind its number.
+    /// A member of a union, behind its number.
     One(Vec<Shape>),
 }
 
@@ -163,7 +163,7 @@ impl Interface {
             ..Interface::default()
         };
         for called in methods {
-            // Of its own, so that a type that is not known leaves no trace in others.
+            // A maker of its own, so that a type that is not known leaves no trace in others.
             let mut maker = Maker {
                 library,
                 numbers: HashMap::new(),
@@ -286,7 +286,7 @@ interface I {
         let Shape::Declared(number) = tree.reply[0] else {
             panic!("a tree is a parcelable");
         };
-        // It refers to itself.
+        // The type refers to itself.
         let Members::All(fields) = &made.bodies[number] else {
             panic!("a tree has a size");
         };

@@ -2,7 +2,7 @@
 //! `android.os.IAccessor`: how a client of Android 16 gets a service of another machine. The
 //! service manager gives it an accessor instead of the service; it asks that for connected sockets,
 //! and speaks RPC Binder over them by itself.
-use crate::connections::{Placed, Places};
+use crate::connections::{SlotTransport, Slots};
 use crate::export::WIRE_VERSION;
 use crate::listener;
 use anybinder_cli::error::{Doing, Result};
@@ -25,7 +25,7 @@ struct Accessor {
     name: String,
     /// Serves the other ends of the sockets; it accepts none.
     server: Arc<RpcServer>,
-    places: Arc<Places>,
+    slots: Arc<Slots>,
 }
 
 impl Interface for Accessor {}
@@ -36,12 +36,12 @@ impl IAccessor for Accessor {
             Status::new_service_specific_error(ERROR_FAILED_TO_CREATE_SOCKET, Some(why))
         };
         let caller = format!("user {}", get_calling_uid());
-        let place = self.places.take(&caller, Duration::ZERO);
-        let place = place.ok_or_else(|| failed("there are too many connections".to_string()))?;
+        let slot = self.slots.take(&caller, Duration::ZERO);
+        let slot = slot.ok_or_else(|| failed("there are too many connections".to_string()))?;
         let (own, theirs) = UnixStream::pair().map_err(|err| failed(err.to_string()))?;
         let socket = own.try_clone().map_err(|err| failed(err.to_string()))?;
         let transport = UnixTransport::from_stream(own).map_err(|err| failed(err.to_string()))?;
-        let placed = Placed::new(Box::new(transport), socket.into(), place);
+        let placed = SlotTransport::new(Box::new(transport), socket.into(), slot);
         self.server.serve_connection(Box::new(placed));
         Ok(ParcelFileDescriptor::new(theirs))
     }
@@ -63,7 +63,7 @@ pub fn new(name: &str, root: SIBinder, threads: u32) -> Result<SIBinder> {
     let accessor = BnAccessor::new_binder(Accessor {
         name: name.to_string(),
         server,
-        places: Places::new(MOST),
+        slots: Slots::new(MOST),
     });
     Ok(Interface::as_binder(&*accessor))
 }

@@ -37,16 +37,16 @@ struct Table {
     connections: Vec<Weak<Connection>>,
 }
 
-/// The places for connections of an export or an accessor.
-pub struct Places {
+/// The slots for connections of an export or an accessor.
+pub struct Slots {
     most: usize,
     table: Mutex<Table>,
     freed: Condvar,
 }
 
-/// One of them, which is free when this is dropped.
-pub struct Place {
-    places: Arc<Places>,
+/// A slot for a connection, which is free when this is dropped.
+pub struct Slot {
+    slots: Arc<Slots>,
     peer: String,
 }
 
@@ -90,9 +90,9 @@ fn give_back(counts: &mut HashMap<String, usize>, peer: &str) {
     }
 }
 
-impl Places {
-    pub fn new(most: usize) -> Arc<Places> {
-        Arc::new(Places {
+impl Slots {
+    pub fn new(most: usize) -> Arc<Slots> {
+        Arc::new(Slots {
             most,
             table: Mutex::default(),
             freed: Condvar::new(),
@@ -113,8 +113,8 @@ impl Places {
         table.count < self.most && own < self.share()
     }
 
-    /// A place for a peer; waits for one. None if there is none in time, or if too many wait.
-    pub fn take(self: &Arc<Self>, peer: &str, patience: Duration) -> Option<Place> {
+    /// A slot for a peer; waits for one. None if there is none in time, or if too many wait.
+    pub fn take(self: &Arc<Self>, peer: &str, patience: Duration) -> Option<Slot> {
         let until = Instant::now() + patience;
         let mut table = self.lock();
         if !self.has_room(&table, peer) {
@@ -138,8 +138,8 @@ impl Places {
         }
         table.count += 1;
         take_one(&mut table.of_peer, peer);
-        Some(Place {
-            places: self.clone(),
+        Some(Slot {
+            slots: self.clone(),
             peer: peer.to_string(),
         })
     }
@@ -162,13 +162,13 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        let mut table = self.places.lock();
+        let mut table = self.slots.lock();
         table.count -= 1;
         give_back(&mut table.of_peer, &self.peer);
         table.connections.retain(|one| one.strong_count() > 0);
-        self.places.freed.notify_all();
+        self.slots.freed.notify_all();
     }
 }
 
@@ -187,18 +187,18 @@ pub fn key_of(peer: &PeerIdentity, otherwise: &str) -> String {
 /// The largest message that others go with.
 const LARGEST_TOGETHER: usize = 4096;
 
-/// A transport with a place.
-pub struct Placed {
+/// A transport with a slot.
+pub struct SlotTransport {
     inner: Box<dyn RpcTransport>,
     connection: Arc<Connection>,
     /// Messages that are sent with the next one.
     held: Mutex<Vec<u8>>,
-    _place: Place,
+    _slot: Slot,
 }
 
-impl Placed {
+impl SlotTransport {
     /// * `socket`: that of the transport, to cut it
-    pub fn new(inner: Box<dyn RpcTransport>, socket: OwnedFd, place: Place) -> Placed {
+    pub fn new(inner: Box<dyn RpcTransport>, socket: OwnedFd, slot: Slot) -> SlotTransport {
         let connection = Arc::new(Connection {
             used: Mutex::default(),
             cut: Box::new(move || {
@@ -206,12 +206,12 @@ impl Placed {
             }),
         });
         let weak = Arc::downgrade(&connection);
-        place.places.lock().connections.push(weak);
-        Placed {
+        slot.slots.lock().connections.push(weak);
+        SlotTransport {
             inner,
             connection,
             held: Mutex::default(),
-            _place: place,
+            _slot: slot,
         }
     }
 
@@ -258,7 +258,7 @@ impl Placed {
     }
 }
 
-impl RpcTransport for Placed {
+impl RpcTransport for SlotTransport {
     fn send_frame(&self, buf: &[u8]) -> RpcResult<()> {
         self.inner.send_frame(buf)
     }
@@ -359,40 +359,40 @@ mod tests {
 
     #[test]
     fn a_peer_leaves_places_to_others() {
-        let places = Places::new(8);
-        let own: Vec<_> = (0..6).map(|_| places.take("a", NOW)).collect();
+        let slots = Slots::new(8);
+        let own: Vec<_> = (0..6).map(|_| slots.take("a", NOW)).collect();
         assert!(own.iter().all(Option::is_some));
-        assert!(places.take("a", NOW).is_none());
-        let others = [places.take("b", NOW), places.take("c", NOW)];
-        assert!(others.iter().all(Option::is_some) && places.take("d", NOW).is_none());
+        assert!(slots.take("a", NOW).is_none());
+        let others = [slots.take("b", NOW), slots.take("c", NOW)];
+        assert!(others.iter().all(Option::is_some) && slots.take("d", NOW).is_none());
         drop(own);
-        assert!(places.take("d", NOW).is_some());
+        assert!(slots.take("d", NOW).is_some());
         drop(others);
-        let table = places.lock();
+        let table = slots.lock();
         assert!(table.count == 0 && table.of_peer.is_empty() && table.waiting.is_empty());
     }
 
     #[test]
     fn a_place_is_waited_for() {
-        let places = Places::new(1);
-        let first = places.take("a", NOW).unwrap();
-        let waiter = places.clone();
+        let slots = Slots::new(1);
+        let first = slots.take("a", NOW).unwrap();
+        let waiter = slots.clone();
         let waiter = std::thread::spawn(move || waiter.take("b", Duration::from_secs(30)));
-        while places.lock().waiting.is_empty() {
+        while slots.lock().waiting.is_empty() {
             std::thread::yield_now();
         }
-        // One waits for one.
-        assert!(places.take("c", Duration::from_secs(30)).is_none());
+        // Another connection waits for a slot.
+        assert!(slots.take("c", Duration::from_secs(30)).is_none());
         drop(first);
         assert!(waiter.join().unwrap().is_some());
     }
 
-    fn connection(places: &Arc<Places>) -> (Placed, UnixStream) {
+    fn connection(slots: &Arc<Slots>) -> (SlotTransport, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let socket = near.try_clone().unwrap().into();
         let inner = Box::new(UnixTransport::from_stream(near).unwrap());
-        let place = places.take("a", NOW).unwrap();
-        (Placed::new(inner, socket, place), far)
+        let slot = slots.take("a", NOW).unwrap();
+        (SlotTransport::new(inner, socket, slot), far)
     }
 
     /// Notes what is sent in one piece.
@@ -435,18 +435,19 @@ mod tests {
 
     #[test]
     fn a_release_goes_with_the_reply() {
-        let places = Places::new(8);
+        let slots = Slots::new(8);
         let (near, _far) = UnixStream::pair().unwrap();
         let pieces = Arc::new(Mutex::new(Vec::new()));
-        let place = places.take("a", NOW).unwrap();
+        let slot = slots.take("a", NOW).unwrap();
         let inner = Box::new(Notes(pieces.clone()));
-        let placed = Placed::new(inner, near.try_clone().unwrap().into(), place);
+        let placed = SlotTransport::new(inner, near.try_clone().unwrap().into(), slot);
         let release: &[u8] = &[2, 0, 0, 0, 9];
         let reply: &[u8] = &[1, 0, 0, 0];
         let send = |message| placed.send_raw_with_fds(message, &[]).unwrap();
         let read = || placed.recv_raw(&mut [0]).unwrap();
         let sent = || std::mem::take(&mut *pieces.lock().unwrap());
-        // One that belongs to no reply, and with it one of a thread that serves something else.
+        // A read that belongs to no reply, and with it a read of a thread that serves something
+        // else.
         answer::is_next();
         send(release);
         read();
@@ -481,10 +482,10 @@ mod tests {
     #[test]
     fn a_service_ends_the_connections_that_used_it() {
         use std::io::Write;
-        let places = Places::new(8);
+        let slots = Slots::new(8);
         let (life, other) = (Life::default(), Life::default());
-        let (one, mut far_one) = connection(&places);
-        let (two, mut far_two) = connection(&places);
+        let (one, mut far_one) = connection(&slots);
+        let (two, mut far_two) = connection(&slots);
         for (placed, far, life, name) in [
             (&one, &mut far_one, &life, "a"),
             (&two, &mut far_two, &other, "b"),
@@ -493,7 +494,7 @@ mod tests {
             placed.recv_raw(&mut [0]).unwrap();
             life.note_use(name);
         }
-        places.end(&life, "a", false);
+        slots.end(&life, "a", false);
         assert_eq!(one.peer_closed(), Some(true));
         assert_eq!(two.peer_closed(), Some(false));
         // What is noted later ends at once.

@@ -69,9 +69,9 @@ impl From<Level> for Dialect {
 }
 
 impl Dialect {
-    /// That of a call whose descriptor is behind so many bytes of header.
+    /// The dialect of a call whose descriptor is behind so many bytes of header.
     ///
-    /// * `three_words`: which of those that have three
+    /// * `three_words`: which of the dialects with three words of header
     pub fn of_header(before_descriptor: usize, three_words: Dialect) -> Dialect {
         match before_descriptor {
             4 => Dialect::Android9,

@@ -6,7 +6,7 @@
 //! services of the same address go on. While none lives, nothing listens.
 use crate::access::{Access, Rules};
 use crate::address::Address;
-use crate::connections::{Life, Places};
+use crate::connections::{Life, Slots};
 use crate::dialect::Dialect;
 use crate::gateway::Gateway;
 use crate::listener::{self, Door, Listener};
@@ -48,7 +48,7 @@ pub struct Options {
     pub max_size: usize,
     /// Directories of `.aidl` files, and files.
     pub aidl: Vec<PathBuf>,
-    /// That of programs of this machine whose calls do not tell.
+    /// The dialect of programs of this machine whose calls do not tell.
     pub dialect: Dialect,
     /// How long a peer may take to set up a connection, and to take or answer a call.
     pub patience: Option<Duration>,
@@ -110,7 +110,7 @@ impl Export {
                 server,
                 rules: options.rules.clone(),
                 handshakes: Arc::default(),
-                places: Places::new(options.connections),
+                slots: Slots::new(options.connections),
                 patience: options.patience,
             }),
             rules: Arc::new(options.rules.clone()),
@@ -174,7 +174,7 @@ impl Export {
         let _ = events.send(Event::Lives(name.to_string()));
         let _ = died.recv();
         self.directory.set(name, None);
-        self.door.places.end(&life, name, self.names.len() == 1);
+        self.door.slots.end(&life, name, self.names.len() == 1);
         note(format_args!(
             "anybinder: the service {name} died; the sessions that used it are ended."
         ));

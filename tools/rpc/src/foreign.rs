@@ -47,7 +47,7 @@ fn ask(
     Ok((reply.read_i32()?, reply))
 }
 
-/// The same with the word that was found. Returns the reply behind an exception that is none.
+/// Calls a method with the word that was found. Returns the reply behind an exception that is none.
 fn call(
     context: &SIBinder,
     code: u32,
@@ -75,7 +75,7 @@ fn is_at(context: &SIBinder, word: i32, level: Level) -> Result<bool> {
     for code in codes.take(2) {
         match ask(context, word, code, |request| request.write(NO_NAME)) {
             Ok(_) => {}
-            // That of the word, or of arguments that are missing.
+            // The status for a wrong word, or for arguments that are missing.
             Err(StatusCode::BadType) => return Err(StatusCode::BadType),
             Err(_) => return Ok(false),
         }
@@ -83,7 +83,7 @@ fn is_at(context: &SIBinder, word: i32, level: Level) -> Result<bool> {
     Ok(true)
 }
 
-/// Those from Android 11 on, the newest first.
+/// The levels from Android 11 on, the newest first.
 fn levels() -> impl Iterator<Item = Level> {
     let levels = LEVELS.into_iter().rev();
     levels.filter(|level| !level.is_legacy())
@@ -95,7 +95,7 @@ fn identify(context: &SIBinder) -> Option<(i32, Level)> {
     let found = HEADER_WORDS
         .into_iter()
         .find_map(|word| Some((word, level_of(word)?)));
-    // One that has little more than a list.
+    // A service manager that has little more than a list.
     let by_list = || levels().find(|level| list_at(context, *level).is_ok());
     found.or_else(|| Some((SYSTEM_HEADER, by_list()?)))
 }

@@ -32,7 +32,7 @@ const RPC_NULL_BINDER: usize = 8;
 pub struct Gateway {
     library: Mutex<Library>,
     interfaces: Mutex<HashMap<String, Arc<Interface>>>,
-    /// Those that were found in holders.
+    /// The interfaces of parcelables that were found in holders.
     parcelables: Mutex<HashMap<String, Arc<Interface>>>,
 }
 
@@ -61,11 +61,11 @@ impl Gateway {
     /// What has a name, if a file declares it. Names that peers invent are not kept.
     fn find(
         &self,
-        kept: &Mutex<HashMap<String, Arc<Interface>>>,
+        declared: &Mutex<HashMap<String, Arc<Interface>>>,
         name: &str,
         find: Find,
     ) -> Option<Arc<Interface>> {
-        let known = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || declared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(name) {
             return Some(found.clone());
         }
@@ -131,7 +131,7 @@ enum Object {
 struct Plan<'a> {
     bridge: &'a dyn Objects,
     gateway: &'a Gateway,
-    /// Those of the method, or of a holder.
+    /// The types of the method, or of a holder.
     interface: Arc<Interface>,
     from: &'a mut Parcel,
     /// What `from` has from `start` on.
@@ -141,7 +141,7 @@ struct Plan<'a> {
     /// Where the parcelable ends that is being read.
     end: usize,
     to_rpc: bool,
-    /// Of the one that is a parcel of the driver.
+    /// How the one of the two that is a parcel of the driver is written.
     dialect: Dialect,
     allows_files: bool,
     /// With zeros where objects will be.
@@ -525,7 +525,7 @@ pub fn copy_by_types(
     })
 }
 
-/// The same without types.
+/// Copies a parcel without types.
 pub fn copy_untyped(
     bridge: &dyn Objects,
     from: (&mut Parcel, usize),

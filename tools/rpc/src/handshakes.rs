@@ -57,7 +57,7 @@ impl fmt::Display for Source {
 struct One {
     number: u64,
     source: Source,
-    /// Of the same socket; None once it is cut.
+    /// A duplicate of the same socket; None once it is cut.
     socket: Option<OwnedFd>,
     until: Instant,
 }

@@ -13,7 +13,8 @@
 //! * `relay`: the object that stands for another one; `answer`: what is done at a reply
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet;
-//!   `connections`: those whose peer is; `service_directory`: several services at one address
+//!   `connections`: those whose peer is, in slots; `service_directory`: several services at one
+//!   address
 //! * `local_manager`: the service manager; `foreign`: those of other levels and other libbinders;
 //!   `header_word`: the word that theirs want in a call
 //! * `status_text`: Binder's statuses in words; `notice`: what is said about peers; `malloc`: what

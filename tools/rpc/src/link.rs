@@ -61,7 +61,7 @@ pub struct Options {
     pub max_size: usize,
     /// Directories of `.aidl` files, and files.
     pub aidl: Vec<PathBuf>,
-    /// That of programs of this machine whose calls do not tell.
+    /// The dialect of programs of this machine whose calls do not tell.
     pub dialect: Dialect,
     /// How long the other machine may take for a step of connecting, and to answer a call.
     pub patience: Option<Duration>,
@@ -134,7 +134,7 @@ fn connect_with(
         .map_err(|status| lost(format!("No link to {address}: {}.", why(address, status))))
 }
 
-/// That the host of an address has no address of its own, where that is so.
+/// The sentence that the host of an address is not known, where that is so.
 fn unresolved(address: &Address) -> Option<String> {
     let Endpoint::Tls { host, port } = &address.endpoint else {
         return None;

@@ -3,10 +3,10 @@
 //!
 //! A peer gets little before it is known: one of the few places of `handshakes`, and a few seconds.
 //! rsbinder's server gets a connection only once its peer has shown who it is and the rules know
-//! it, and then it has one of the places of `places`.
+//! it, and then it has one of the slots of `connections`.
 use crate::access::Rules;
 use crate::address::Address;
-use crate::connections::{key_of, Placed, Places};
+use crate::connections::{key_of, SlotTransport, Slots};
 use crate::handshakes::{Handshake, Handshakes, Source, PATIENCE};
 use crate::notice::notice;
 use anybinder_cli::error::{Doing, Error, Result};
@@ -36,7 +36,7 @@ pub struct Door {
     pub server: Arc<RpcServer>,
     pub rules: Rules,
     pub handshakes: Arc<Handshakes>,
-    pub places: Arc<Places>,
+    pub slots: Arc<Slots>,
     /// How long a connection may take for each step.
     pub patience: Option<Duration>,
 }
@@ -56,7 +56,7 @@ enum Accepted {
 
 /// A server of rsbinder that is only given connections.
 pub fn server(what: &str) -> Result<Arc<RpcServer>> {
-    // It listens, but accepts nothing, under a name that no one else can take before.
+    // The server listens, but accepts nothing, under a name that no one else can take before.
     let random = std::hash::RandomState::new().build_hasher().finish();
     let unused = format!("anybinder-{what}-{}-{random:x}", std::process::id());
     RpcServer::setup_unix_server_abstract(unused.as_bytes()).doing(|| "making a server".to_string())
@@ -221,13 +221,13 @@ impl Door {
             return;
         }
         let key = key_of(&peer, &source.to_string());
-        let Some(place) = self.places.take(&key, self.patience.unwrap_or(PATIENCE)) else {
+        let Some(slot) = self.slots.take(&key, self.patience.unwrap_or(PATIENCE)) else {
             notice(&format!(
                 "{peer} finds no place for a connection (--max-connections)."
             ));
             return;
         };
-        let placed = Placed::new(transport, socket, place);
+        let placed = SlotTransport::new(transport, socket, slot);
         self.server.serve_connection(Box::new(placed));
     }
 

@@ -24,7 +24,7 @@ impl Manager {
     /// A service that is registered; None if it is not, or dies while it is looked up.
     pub fn find(&self, name: &str) -> std::result::Result<Option<SIBinder>, StatusCode> {
         match self.look_up(name) {
-            // It is the service that is dead if the service manager answers.
+            // The service is dead, not the service manager, if that one answers.
             Err(StatusCode::DeadObject) => self.look_up(NO_SERVICE).map(|_| None),
             outcome => outcome,
         }

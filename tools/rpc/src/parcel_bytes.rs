@@ -15,7 +15,7 @@ use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
 
 type Result<T> = std::result::Result<T, StatusCode>;
 
-/// Of objects in a parcel of the driver.
+/// The types of objects in a parcel of the driver.
 const TYPES: [u32; 7] = [
     TYPE_BINDER,
     TYPE_HANDLE,

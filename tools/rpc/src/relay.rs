@@ -69,7 +69,7 @@ pub struct Bridge {
     max_size: usize,
     /// The types of methods, where they are known.
     gateway: Option<Gateway>,
-    /// That of programs of this machine whose calls do not tell.
+    /// The dialect of programs of this machine whose calls do not tell.
     dialect: Dialect,
     /// By the address of the original, so that it has the same relay whenever it crosses: an
     /// interface may compare objects.
@@ -199,9 +199,9 @@ pub struct Relay {
     bridge: Arc<Bridge>,
     target: SIBinder,
     descriptor: OnceLock<String>,
-    /// Its methods, if a `.aidl` file declares them.
+    /// The methods of the target, if a `.aidl` file declares them.
     interface: OnceLock<Option<Arc<Interface>>>,
-    /// That of the target, if it is an object of this machine.
+    /// The dialect of the target, if it is an object of this machine.
     dialect: Dialect,
     access: Option<Access>,
 }

@@ -341,7 +341,7 @@ impl Registry {
             return;
         };
         note_new(&mut self.entries, object);
-        // One that is known to have clients is counted at intervals.
+        // An object that is known to have clients is counted at intervals.
         if !self.entries.has_clients(target) {
             self.count_clients_of(port, object, When::InCall);
             note_new(&mut self.entries, object);
@@ -423,7 +423,7 @@ impl Registry {
         let old = names.iter().find(is_own);
         let old = old.and_then(|name| self.service(name));
         if let Some(old) = old.map(|old| old.target).filter(|old| *old != new.target) {
-            // It would stay registered as interfaces that the new one does not extend.
+            // The old one would stay registered as interfaces that the new one does not extend.
             self.remove_instance(port, new.owner, old, instance);
         }
         names

@@ -62,7 +62,7 @@ impl Callback {
         Self::with_log(answer).0
     }
 
-    /// The same, and the log of what happens to it.
+    /// A callback, and the log of what happens to it.
     pub fn with_log(
         answer: impl Fn(i32) -> i32 + Send + Sync + 'static,
     ) -> (Strong<dyn ICallback>, Arc<EventLog>) {

@@ -135,8 +135,8 @@ impl Fixture {
         self.mount.join(name)
     }
 
-    /// This program in another role. By the kernel's link: another user may have no way to its
-    /// path, which may be below a private home directory.
+    /// A command that runs this program in another role, by the kernel's link: another user may
+    /// have no way to its path, which may be below a private home directory.
     pub fn role(&self, role: &str) -> Result<Command, Failure> {
         let mut command = Command::new("/proc/self/exe");
         command

@@ -5,19 +5,20 @@
 pub enum Limit {
     /// So many seconds, unless --timeout says otherwise.
     Seconds(u32),
-    /// As long as it needs, unless --timeout says otherwise: it measures, or shows what happens.
+    /// The command, which measures or shows what happens, takes what it needs, unless --timeout
+    /// says otherwise.
     Long,
-    /// As long as what it starts or serves; it takes no --timeout.
+    /// The command lasts as long as what it starts or serves, and takes no --timeout.
     None,
 }
 
 /// Which mount a command works on, and whether it runs inside the namespaces of the daemon.
 pub enum Place {
-    /// One that is to be made: it starts a daemon of its own.
+    /// A mount that is to be made: the command starts a daemon of its own.
     New,
-    /// One that need not exist; outside.
+    /// A mount that need not exist; outside.
     Any,
-    /// One that exists; inside.
+    /// A mount that exists; inside.
     Joined,
 }
 

@@ -187,7 +187,7 @@ fn calls_made_to_serve_a_one_way_call_are_told_from_later_ones() {
         (2, sent(22, TF_ONE_WAY)),
         (1, sent(11, TF_ONE_WAY)),
         (2, What::Received { id: 11 }),
-        // It keeps the buffer and takes the next call.
+        // The receiver keeps the buffer and takes the next call.
         (1, sent(12, 0)),
         (2, What::Received { id: 12 }),
         (2, sent(23, TF_ONE_WAY)),

@@ -60,7 +60,7 @@ pub struct Constant {
 
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// As it is written, without comments and without its code.
+    /// The method as it is written, without comments and without its code.
     pub text: String,
     pub name: String,
     pub is_oneway: bool,

@@ -24,8 +24,8 @@ pub struct Callback {
     pub owner: Caller,
     /// Which registration it is, counted together with those of services.
     pub(super) serial: u64,
-    /// What a callback for clients was told last: whether there are any.
-    pub(super) told: bool,
+    /// Whether a callback for clients was told last that there are some.
+    pub(super) knows_clients: bool,
 }
 
 impl Callback {
@@ -36,7 +36,7 @@ impl Callback {
             levels,
             owner,
             serial: 0,
-            told: false,
+            knows_clients: false,
         }
     }
 
@@ -59,7 +59,7 @@ impl Callback {
         service: (Target, Stability),
         has_clients: bool,
     ) {
-        self.told = has_clients;
+        self.knows_clients = has_clients;
         let parcel = self.dialect.clients(service, has_clients);
         port.send(self.handle, notification::CODE, parcel);
     }

@@ -201,7 +201,7 @@ impl Entries {
         }
     }
 
-    /// The opposite of `note_target`.
+    /// Forgets that an object has a name.
     fn forget_target(&mut self, name: &str, target: Target) {
         if self.is_hidl {
             let (interface, instance) = split(name);
@@ -223,7 +223,7 @@ impl Entries {
         }
     }
 
-    /// The opposite of `note_lazy`.
+    /// Forgets that a name of an object has callbacks for clients.
     fn forget_lazy(&mut self, name: &str, target: Target) {
         let Target::Handle(handle) = target else {
             return;

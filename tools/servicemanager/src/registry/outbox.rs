@@ -44,7 +44,7 @@ pub enum Job {
     /// An object has got its first client, or lost its last: the callbacks for its clients.
     Clients {
         object: u32,
-        /// One of its names, and a callback for that.
+        /// The last name of the object, and the last callback for it.
         last: (String, Option<u32>),
     },
 }
@@ -176,7 +176,7 @@ fn tell_next_of_clients(
     let has_clients = entries.has_clients(Target::Handle(object));
     match entries.next_of_clients(object, last) {
         NextOfClients::End => Step::End,
-        NextOfClients::Callback(callback, service) if callback.told != has_clients => {
+        NextOfClients::Callback(callback, service) if callback.knows_clients != has_clients => {
             callback.clients(port, service, has_clients);
             Step::Called
         }

@@ -18,7 +18,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clients {
     pub are_there: bool,
-    /// One was given the object and may not have its reference yet.
+    /// A client was given the object and may not have its reference yet.
     pub is_new: bool,
 }
 
@@ -34,7 +34,7 @@ struct Reference {
 
 #[derive(Default)]
 pub struct References {
-    kept: HashMap<u32, Reference>,
+    by_handle: HashMap<u32, Reference>,
     /// The handle of each cookie. A cookie is never used again: the driver may reuse the number of
     /// a handle while a notification of the old one is on its way.
     cookies: HashMap<u64, u32>,
@@ -44,7 +44,7 @@ pub struct References {
 impl References {
     /// Some of the names that a handle is kept for, in their order, from one on.
     pub fn names_from(&self, handle: u32, kind: Kind, from: &str) -> impl Iterator<Item = &str> {
-        let uses = self.kept.get(&handle).map(|kept| &kept.uses);
+        let uses = self.by_handle.get(&handle).map(|reference| &reference.uses);
         let from = (kind, from.to_string())..;
         let uses = uses
             .into_iter()
@@ -54,40 +54,44 @@ impl References {
     }
 
     pub fn clients(&mut self, handle: u32) -> Option<&mut Clients> {
-        self.kept.get_mut(&handle).map(|kept| &mut kept.clients)
+        self.by_handle
+            .get_mut(&handle)
+            .map(|reference| &mut reference.clients)
     }
 
     /// The user who is charged for a handle.
     pub fn user(&self, handle: u32) -> u32 {
-        self.kept.get(&handle).map_or(0, |kept| kept.user)
+        self.by_handle
+            .get(&handle)
+            .map_or(0, |reference| reference.user)
     }
 
     pub fn has_clients(&self, handle: u32) -> bool {
-        let kept = self.kept.get(&handle);
-        kept.is_some_and(|kept| kept.clients.are_there)
+        let reference = self.by_handle.get(&handle);
+        reference.is_some_and(|reference| reference.clients.are_there)
     }
 
     /// * `user`: who is charged for it
     pub fn add(&mut self, port: &mut dyn Port, handle: u32, user: u32, (kind, name): (Kind, &str)) {
-        let kept = self.kept.entry(handle).or_default();
-        if kept.uses.is_empty() {
+        let reference = self.by_handle.entry(handle).or_default();
+        if reference.uses.is_empty() {
             self.last_cookie += 1;
-            kept.cookie = self.last_cookie;
-            kept.user = user;
-            self.cookies.insert(kept.cookie, handle);
-            port.keep(handle, kept.cookie);
+            reference.cookie = self.last_cookie;
+            reference.user = user;
+            self.cookies.insert(reference.cookie, handle);
+            port.keep(handle, reference.cookie);
         }
-        kept.uses.insert((kind, name.to_string()));
+        reference.uses.insert((kind, name.to_string()));
     }
 
     pub fn remove(&mut self, port: &mut dyn Port, handle: u32, kind: Kind, name: &str) {
-        let Some(kept) = self.kept.get_mut(&handle) else {
+        let Some(reference) = self.by_handle.get_mut(&handle) else {
             return;
         };
-        kept.uses.remove(&(kind, name.to_string()));
-        if kept.uses.is_empty() {
-            let (cookie, is_dead) = (kept.cookie, kept.is_dead);
-            self.kept.remove(&handle);
+        reference.uses.remove(&(kind, name.to_string()));
+        if reference.uses.is_empty() {
+            let (cookie, is_dead) = (reference.cookie, reference.is_dead);
+            self.by_handle.remove(&handle);
             self.cookies.remove(&cookie);
             port.drop_handle(handle, cookie, is_dead);
         }
@@ -96,20 +100,20 @@ impl References {
     /// Notes a death. Returns the user who is charged for the handle.
     pub fn died(&mut self, cookie: u64) -> Option<u32> {
         let handle = self.cookies.get(&cookie)?;
-        let kept = self.kept.get_mut(handle)?;
-        kept.is_dead = true;
-        Some(kept.user)
+        let reference = self.by_handle.get_mut(handle)?;
+        reference.is_dead = true;
+        Some(reference.user)
     }
 
     /// A registration that keeps the handle of a cookie.
     pub fn first_use(&self, cookie: u64) -> Option<(u32, Kind, String)> {
         let handle = *self.cookies.get(&cookie)?;
-        let (kind, name) = self.kept.get(&handle)?.uses.first()?;
+        let (kind, name) = self.by_handle.get(&handle)?.uses.first()?;
         Some((handle, *kind, name.clone()))
     }
 
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.kept.len()
+        self.by_handle.len()
     }
 }

@@ -108,7 +108,7 @@ mod tests {
         let _ = child.kill();
         let _ = child.wait();
         if is_made {
-            // It is of the user that runs this.
+            // The namespace belongs to the user that runs this.
             assert!(user >= 0xf000_0000, "{user:#x}");
         }
     }

@@ -26,7 +26,7 @@ fn many_callbacks_wait_and_each_is_called_once() {
     }
     bench.data(Level::A16, Method::AddService);
     assert_eq!(bench.port.sent.len(), 8);
-    // One more for the same service waits behind them.
+    // Another callback for the same service waits behind them.
     watch(&mut bench, 200);
     assert_eq!(bench.port.sent.len(), 8);
     let mut gone = header(Level::A16);

@@ -248,7 +248,8 @@ fn both_numberings_of_api_level_35_are_served_on_one_device() {
 
 #[test]
 fn libgbinder_is_known_by_its_header() {
-    // It looks up by code 2 up to Android 14, and by 3 from 15 on; a plain binder is returned.
+    // libgbinder looks up by code 2 up to Android 14, and by 3 from 15 on; a plain binder is
+    // returned.
     let mut parcel = Parcel::default();
     parcel
         .i32(0x40 << 16)

@@ -405,7 +405,7 @@ impl Server {
         let slice = shared.in_slices(removal.caller.charged, |manager| {
             let registry = &mut manager.state.registry;
             let has_more = registry.remove_some(&mut removal, &mut self.driver);
-            // As for a service that is added (`ask`).
+            // Written before another thread looks at the registry, as in `ask`.
             self.flush()?;
             Ok(has_more)
         })?;
@@ -460,7 +460,7 @@ impl Server {
 
 /// Why work is not done.
 enum Refused<'a> {
-    /// Its user has very much of it.
+    /// The user has very much such work already.
     TooMany,
     NoThread(&'a io::Error),
 }

@@ -44,7 +44,7 @@ impl Manager {
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
                 return self.call(port, transaction);
             }
-            // As AOSP's: it has nothing to say and no commands.
+            // Like AOSP's service manager, this one has nothing to say and no commands.
             rsbinder::PING_TRANSACTION | rsbinder::DUMP_TRANSACTION => {}
             rsbinder::INTERFACE_TRANSACTION => drop(parcel.string16(DESCRIPTOR)),
             rsbinder::DEBUG_PID_TRANSACTION => drop(parcel.i32(std::process::id() as i32)),

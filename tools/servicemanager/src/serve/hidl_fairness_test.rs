@@ -26,7 +26,7 @@ fn all_instances_are_told_in_slices_and_each_once() {
     let mut bench = bench_with_instances();
     assert!(bench.watch(Method::RegisterForNotifications, LIGHT, "", 6));
     assert_eq!(bench.port.sent.len(), 8);
-    // This one is new, also for those that are told later.
+    // The service z is new, also for callbacks that are told later.
     assert!(bench.add("z", 5, &[LIGHT]));
     assert!(bench.add("n1", 5, &[LIGHT]));
     assert!(bench.call_back() > COUNT / 8 - 2);
@@ -35,7 +35,7 @@ fn all_instances_are_told_in_slices_and_each_once() {
         let is_it = |one: &&(u32, String, bool)| one.1 == full(LIGHT, name) && one.2 == is_old;
         assert_eq!(told.iter().filter(is_it).count(), count, "{name}");
     }
-    // That of n1 was told before it was registered again.
+    // The callback of n1 was told before n1 was registered again.
     assert_eq!(told.len(), COUNT + 2);
 }
 

@@ -140,7 +140,7 @@ fn run(
                 let (interface, instance) = (reader.string()?, reader.string()?);
                 call.try_unregister(&interface, &instance, reader.binder()?)
             }
-            // It would only be written to the dump, which has no clients here.
+            // A passthrough client would only be written to the dump, which has no clients here.
             Method::RegisterPassthroughClient => return Err(StatusCode::UnknownTransaction),
         }
     };

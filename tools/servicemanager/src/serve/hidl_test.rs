@@ -173,7 +173,7 @@ fn a_service_is_found_as_each_of_its_interfaces() {
     let mut parcel = request();
     parcel.hidl_string(LIGHT);
     assert_eq!(bench.strings(by_interface, &parcel), ["default"]);
-    // One that is no 2.1 takes its place, and leaves no 2.1.
+    // A service that is no 2.1 takes its place, and leaves no 2.1.
     assert!(bench.add("default", 6, &[LIGHT_2_0, BASE]));
     assert_eq!(bench.get(LIGHT_2_0, "default"), Some(6));
     assert_eq!(bench.get(LIGHT, "default"), None);

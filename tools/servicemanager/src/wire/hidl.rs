@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `android.hidl.manager::IServiceManager`, the service manager of HIDL (`hwservicemanager`).
 //!
-//! Its numbering never changed: version 1.1 added method 9 to the eight of 1.0, and 1.2 methods 10
+//! The numbering never changed: version 1.1 added method 9 to the eight of 1.0, and 1.2 methods 10
 //! to 14. A request begins with the name of the interface that has the method, a reply with a
 //! status, 0. What every interface has (`android.hidl.base@1.0::IBase`) has codes of four letters.
 pub mod interface;

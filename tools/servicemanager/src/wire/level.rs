@@ -26,7 +26,7 @@ pub struct Unclear {
 
 /// The levels of the client that registered a callback for a name; None if none did.
 ///
-/// Its arguments are the name and the handle of the callback.
+/// The arguments are the name, and the handle of the callback.
 pub type WatchLevels<'a> = &'a dyn Fn(&str, u32) -> Option<LevelSet>;
 
 /// The clients of one device, and the level of a call that could be of several.

@@ -110,7 +110,7 @@ impl Format {
 pub struct FoundService {
     /// None if only an accessor leads to it.
     pub binder: Option<(Target, Stability)>,
-    /// It may unregister without dying, so that clients must not keep it.
+    /// The service may unregister without dying, so that clients must not keep it.
     pub is_lazy: bool,
     /// What gives connections to it, for clients that make them themselves.
     pub accessor: Option<(Target, Stability)>,

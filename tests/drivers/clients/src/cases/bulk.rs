@@ -86,7 +86,7 @@ fn one_way_calls_may_not_fill_the_buffer(fixture: &Fixture) -> Verdict {
     let service = fixture.service()?;
     let peer = service.peer()?;
     peer.postAtGate(-1)?;
-    // These queue up behind that one until the space for one-way calls is used.
+    // The calls queue up behind that one until the space for one-way calls is used.
     let (mut posted, mut refused) = (0, false);
     while posted < 200_000 && !refused {
         match peer.post(posted) {

@@ -28,7 +28,7 @@ struct Status {
     /// `nothing`
     served_by: &'static str,
     daemon: Option<DaemonStatus>,
-    /// Of a daemon that can be replaced while it serves, if this user may know.
+    /// The generation of a daemon that can be replaced while it serves, if this user may know.
     generation: Option<Generation>,
     managers: Vec<ManagerStatus>,
     devices: Vec<String>,
@@ -44,7 +44,7 @@ struct DaemonStatus {
     processes: Vec<Part>,
 }
 
-/// One that was recorded or that answers.
+/// A service manager that was recorded or that answers.
 #[derive(Serialize)]
 struct ManagerStatus {
     device: String,
@@ -55,7 +55,7 @@ struct ManagerStatus {
     state: &'static str,
     /// None if that is not known.
     running: Option<bool>,
-    /// Of a dead one: what it and its keeper said.
+    /// What a dead service manager and its keeper said.
     log: Option<PathBuf>,
 }
 
@@ -138,7 +138,7 @@ fn look(mount: &Mount) -> Result<Status> {
     let managers = look_at_managers(mount, &devices, record.as_ref())?;
     let has_died = record.as_ref().is_some_and(Record::has_died);
     let daemon = match backend {
-        // One that is still found is what remains of it.
+        // A process that is still found is what remains of the daemon.
         Backend::None if has_died => None,
         _ => look_at_daemon(mount, backend, record.as_ref()),
     };

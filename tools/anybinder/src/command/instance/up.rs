@@ -15,7 +15,7 @@ use std::process::ExitCode;
 struct Up {
     #[serde(flatten)]
     record: Record,
-    /// It was up before, started by an earlier `anybinder up`.
+    /// The daemon was up before, started by an earlier `anybinder up`.
     again: bool,
     /// What serves the mount was started by another command.
     adopted: bool,

@@ -62,7 +62,7 @@ pub struct Arguments {
     #[arg(long)]
     summary: bool,
 
-    /// Of the table only the methods that took most time in total
+    /// Show only the methods of the table that took most time in total
     #[arg(long, value_name = "N", requires = "summary")]
     top: Option<usize>,
 
@@ -107,7 +107,7 @@ struct Trace<'a> {
     show: Show,
     recorder: Option<Recorder>,
     /// All events, if a Perfetto trace is to be written.
-    kept: Vec<Event>,
+    recorded: Vec<Event>,
     program: Option<Program>,
     /// The calls of this process; None in a recording.
     own: Option<Own>,
@@ -134,7 +134,7 @@ impl Trace<'_> {
             recorder.event(event)?;
         }
         if self.arguments.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
-            self.kept.push(event.clone());
+            self.recorded.push(event.clone());
         }
         if let What::Sent(sent)
         | What::Failed {
@@ -205,7 +205,7 @@ impl Trace<'_> {
         }
         if let Some(path) = &self.arguments.perfetto {
             let method = |call: &Call| self.show.method(call);
-            let trace = perfetto::encode(&self.kept, &mut self.names, boot_offset_ns, &method);
+            let trace = perfetto::encode(&self.recorded, &mut self.names, boot_offset_ns, &method);
             std::fs::write(path, trace).doing(|| format!("writing {}", path.display()))?;
         }
         let lost = self.assembler.lost;
@@ -255,7 +255,7 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         names: recording.names,
         show,
         recorder: None,
-        kept: Vec::new(),
+        recorded: Vec::new(),
         program: None,
         own: None,
         tree: tree(context, arguments),
@@ -368,7 +368,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         names,
         show,
         recorder,
-        kept: Vec::new(),
+        recorded: Vec::new(),
         program,
         own: Some(Own::new()),
         tree: tree(context, arguments),

@@ -115,7 +115,7 @@ struct Watch<'a> {
     is_start: bool,
     /// The processes of what was listed last.
     pids: BTreeMap<String, i32>,
-    /// It was said that a name cannot be watched.
+    /// The user was told that a name cannot be watched.
     has_warned: bool,
 }
 

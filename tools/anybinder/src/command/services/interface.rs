@@ -36,7 +36,7 @@ struct Method {
     code: u32,
     /// What a caller passes.
     signature: String,
-    /// As the file has it.
+    /// The declaration as the file has it.
     declaration: String,
 }
 
@@ -46,7 +46,7 @@ struct Interface {
     descriptor: String,
     /// The process that owns the object; None if it does not say.
     pid: Option<i32>,
-    /// Of stable AIDL.
+    /// The version of stable AIDL.
     version: Option<i32>,
     hash: Option<String>,
     has_extension: bool,

@@ -73,7 +73,7 @@ pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
     services_of(manager, device::foreign().as_ref())
 }
 
-/// The same, where it is known whether the service manager is one of an older level.
+/// The services, where it is known whether the service manager is one of an older level.
 pub fn services_of(manager: &ServiceManager, foreign: Option<&Foreign>) -> Result<Vec<Service>> {
     let known = match foreign {
         Some(foreign) => foreign_services(foreign)?,
@@ -116,7 +116,7 @@ pub fn table(services: &[Service]) -> String {
 #[derive(Serialize)]
 struct Declared {
     name: String,
-    /// Of its process; None: it is not registered.
+    /// The process of the service; None: it is not registered.
     pid: Option<i32>,
     command: Option<String>,
 }

@@ -20,7 +20,7 @@ pub const OWN_INSTANCE: &str = "default";
 pub const NOTIFICATION: &str = "android.hidl.manager@1.0::IServiceNotification";
 pub const CLIENT_CALLBACK: &str = "android.hidl.manager@1.2::IClientCallback";
 
-/// As long as a service name of AIDL may be, for each half.
+/// The length of each half, which is that of a service name of AIDL.
 const MAX_LENGTH: usize = 127;
 
 /// The interface and the instance of a full name. An instance may have slashes, too.

@@ -32,7 +32,7 @@ pub const STEPS: [&str; 10] = [
 
 const SUMS: i32 = 1_000;
 const WARM_UP_CALLS: u32 = 500;
-/// Of the step that replaces the daemon: before it is asked for, and after it took place.
+/// Calls that are made before the daemon is asked to be replaced, and after it was.
 const CALLS_AROUND: u32 = 500;
 const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
 

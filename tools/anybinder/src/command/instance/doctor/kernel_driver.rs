@@ -30,7 +30,7 @@ struct Found {
     own: Option<Vec<&'static str>>,
     /// Another driver.
     other: Option<&'static str>,
-    /// It was loaded, and is not part of the kernel.
+    /// The other driver was loaded, and is not part of the kernel.
     other_is_module: bool,
     /// The file system type `binder` is there, whose ever it is.
     has_binderfs: bool,

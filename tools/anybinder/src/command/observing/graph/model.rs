@@ -26,7 +26,7 @@ pub struct Process {
     pub command: String,
     pub contexts: Vec<String>,
     pub services: Vec<String>,
-    /// This and the next one: None in a recording.
+    /// Threads, like the next field, are None in a recording.
     pub threads: Option<usize>,
     pub buffer_bytes: Option<u64>,
     /// Calls that wait for a thread.
@@ -68,7 +68,7 @@ pub struct Rate {
     pub calls_per_s: f64,
     pub errors_per_s: f64,
     pub bytes_per_s: f64,
-    /// Of the calls that are not one-way.
+    /// The latency of the calls that are not one-way.
     pub latency: Option<Latency>,
 }
 
@@ -222,7 +222,7 @@ impl Graph {
         processes.map(|process| (process.pid, process)).collect()
     }
 
-    /// Of what time the rates are, or why there are none.
+    /// The time that the rates are of, or why there are none.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         match (&self.no_rates, self.measured_s) {
@@ -284,9 +284,9 @@ impl Graph {
             .collect();
         self.edges
             .retain(|edge| named.contains(&edge.from) || named.contains(&edge.to));
-        let mut kept = named;
-        kept.extend(self.edges.iter().flat_map(|edge| [edge.from, edge.to]));
-        self.keep(|pid| kept.contains(&pid));
+        let mut shown = named;
+        shown.extend(self.edges.iter().flat_map(|edge| [edge.from, edge.to]));
+        self.keep(|pid| shown.contains(&pid));
         Ok(())
     }
 }
@@ -457,7 +457,7 @@ pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Resul
     ))
 }
 
-/// That of a recording, with what was under way at its end.
+/// The graph of a recording, with what was under way at its end.
 pub fn of_past(past: &Past) -> Result<Graph> {
     let span = past.span(None, Duration::ZERO)?;
     let (processes, measured) = (past.processes(span.end), past.measured(&span));

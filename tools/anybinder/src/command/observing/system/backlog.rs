@@ -30,14 +30,14 @@ pub struct Backlog {
     /// None where the driver does not say it.
     pub oldest_ms: Option<u64>,
     pub bytes: u64,
-    /// Of the half of the buffer that one-way calls may use; None in a recording.
+    /// Percent of the half of the buffer that one-way calls may use; None in a recording.
     pub percent: Option<u64>,
-    /// Those with most calls first.
+    /// The senders, those with most calls first.
     pub senders: Vec<Sender>,
 }
 
-/// What the backlogs are told with.
-pub struct Told<'a> {
+/// What the text of a backlog looks up.
+pub struct Lookups<'a> {
     pub names: &'a HashMap<u64, String>,
     pub command: &'a dyn Fn(u32) -> String,
     /// How long a transaction waits.
@@ -62,19 +62,19 @@ fn senders(calls: &[Transaction], command: &dyn Fn(u32) -> String) -> Vec<Sender
 }
 
 /// The objects of a process that calls wait for; the longest queue first.
-pub fn of(process: &Process, buffer_size: Option<u64>, told: &mut Told) -> Vec<Backlog> {
+pub fn of(process: &Process, buffer_size: Option<u64>, lookups: &mut Lookups) -> Vec<Backlog> {
     let nodes = process.nodes.iter().filter(|node| !node.pending.is_empty());
     let mut backlogs: Vec<Backlog> = nodes
         .map(|node| {
             let bytes = node.pending.iter().map(|call| call.bytes).sum();
             Backlog {
                 node: node.id,
-                service: told.names.get(&node.id).cloned(),
+                service: lookups.names.get(&node.id).cloned(),
                 calls: node.pending.len(),
-                oldest_ms: node.pending.iter().filter_map(&mut *told.age_ms).max(),
+                oldest_ms: node.pending.iter().filter_map(&mut *lookups.age_ms).max(),
                 bytes,
                 percent: buffer_size.map(|size| bytes * 100 / (size / 2).max(1)),
-                senders: senders(&node.pending, told.command),
+                senders: senders(&node.pending, lookups.command),
             }
         })
         .collect();
@@ -82,17 +82,18 @@ pub fn of(process: &Process, buffer_size: Option<u64>, told: &mut Told) -> Vec<B
     backlogs
 }
 
-/// The same in a single look: with the ages that the driver says.
+/// The objects of a process that calls wait for, in a single look: with the ages that the driver
+/// says.
 pub fn at_a_look(process: &Process, names: &HashMap<u64, String>, known: &Known) -> Vec<Backlog> {
     if process.nodes.iter().all(|node| node.pending.is_empty()) {
         return Vec::new();
     }
-    let mut told = Told {
+    let mut lookups = Lookups {
         names,
         command: &|pid| known.command(pid),
         age_ms: &mut |call| call.elapsed_ms,
     };
-    of(process, known.buffer_size(process.pid), &mut told)
+    of(process, known.buffer_size(process.pid), &mut lookups)
 }
 
 impl Backlog {
@@ -166,12 +167,12 @@ context binder
     #[test]
     fn length_age_senders_and_share_are_told() {
         let names = HashMap::from([(7, "a.service".to_string())]);
-        let mut told = Told {
+        let mut lookups = Lookups {
             names: &names,
             command: &|pid| format!("p{pid}"),
             age_ms: &mut |call| call.elapsed_ms,
         };
-        let all = of(&state_report::parse(STATE)[0], Some(18_080), &mut told);
+        let all = of(&state_report::parse(STATE)[0], Some(18_080), &mut lookups);
         assert_eq!(
             all[0].text(),
             "3 one-way calls of 11 p11 (2), 10 p10 (1) wait for a.service, the oldest for 4.2 s; \

@@ -20,7 +20,7 @@ pub struct Interfaces {
     asking: Arc<Asking>,
     to_ask: VecDeque<String>,
     asked: HashSet<String>,
-    /// Those that the next answers are waited for.
+    /// The services whose answers are waited for.
     awaited: HashSet<String>,
     sender: Sender<Answer>,
     answers: Receiver<Answer>,
@@ -129,7 +129,7 @@ mod tests {
         assert!(all.collect(patience));
         assert!(start.elapsed() >= patience);
         assert_eq!((all.of("one"), all.of("hangs")), ("interface of one", ""));
-        // It is being asked still, and not waited for again.
+        // The service is being asked still, and not waited for again.
         all.ask("hangs");
         all.ask("other");
         assert!(all.collect(Duration::from_secs(3600)));

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub enum Known {
     /// What `/proc` says.
     Now,
-    /// The same, but not the names of programs.
+    /// What `/proc` says, but not the names of programs.
     Nameless,
     /// The names of programs, by process: all that a recording has.
     Recorded(HashMap<u32, String>),

@@ -18,7 +18,7 @@ pub struct Nodes {
     device: String,
     lookup: Option<Lookup>,
     /// By name; kept, so that the handles are not used for others.
-    kept: HashMap<String, Held>,
+    held: HashMap<String, Held>,
     names: HashMap<u64, String>,
     /// The objects that there were after the last lookup.
     seen: Vec<u64>,
@@ -32,7 +32,7 @@ impl Nodes {
         let mut nodes = Nodes {
             device: device.to_string(),
             lookup: Lookup::open(&context.mount, device).ok(),
-            kept: HashMap::new(),
+            held: HashMap::new(),
             names: HashMap::new(),
             seen: Vec::new(),
             last: Instant::now(),
@@ -53,7 +53,7 @@ impl Nodes {
         let services = lookup.services().into_iter().take(MAX_SERVICES);
         let held = services.filter_map(|one| Some((lookup.hold(&one.name)?, one.name)));
         // The former handles are given back after the new ones were taken.
-        self.kept = held.map(|(held, name)| (name, held)).collect();
+        self.held = held.map(|(held, name)| (name, held)).collect();
     }
 
     fn objects(&self, processes: &[state_report::Process]) -> Vec<u64> {
@@ -78,7 +78,7 @@ impl Nodes {
             self.seen = self.objects(&processes);
         }
         let of_handle: HashMap<u32, &String> = self
-            .kept
+            .held
             .iter()
             .map(|(name, held)| (held.handle, name))
             .collect();

@@ -61,7 +61,7 @@ impl Past {
         }
         past.add(assembler.finish(), u64::MAX);
         past.lost = assembler.lost;
-        // One may have been named after it was called.
+        // A service may have been named after it was called.
         past.calls
             .iter_mut()
             .for_each(|one| one.call.give_names(&names));
@@ -363,7 +363,7 @@ mod tests {
             (after[1].nodes[0].id, &after[1].nodes[0].holders),
             (7, &vec![10])
         );
-        // One one-way call is handled, the other one waits for its turn, a call for a thread.
+        // A one-way call is handled, the other one waits for its turn, a call for a thread.
         let end = &at(4000)[1];
         assert_eq!((end.oneway_threads(), end.nodes[0].pending.len()), (1, 1));
         assert_eq!((end.pending.len(), end.nodes[0].pending[0].bytes), (1, 100));

@@ -22,7 +22,7 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
-/// The same in at most five columns.
+/// A time in at most five columns.
 pub fn short_time(us: f64) -> String {
     match us {
         us if us < 999.5 => format!("{us:.0}us"),

@@ -18,13 +18,13 @@ fn parse(stat: &str) -> Option<Priority> {
     Some(Priority { policy, value })
 }
 
-/// That of a thread at this moment, inherited or its own. None if it has ended.
+/// The priority of a thread at this moment, inherited or its own. None if it has ended.
 pub fn of_thread(pid: u32, tid: u32) -> Option<Priority> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?)
 }
 
-/// That of a call, or the least of a node: `POLICY:PRIORITY` on the kernel's scale, with the stock
-/// driver a nice value. None if it has none.
+/// The priority of a call, or the least of a node: `POLICY:PRIORITY` on the kernel's scale, with
+/// the stock driver a nice value. None if it has none.
 pub fn of_report(text: &str) -> Option<Priority> {
     match text.split_once(':') {
         Some((policy, rank)) => Priority::from_rank(policy.parse().ok()?, rank.parse().ok()?),
@@ -35,7 +35,7 @@ pub fn of_report(text: &str) -> Option<Priority> {
     }
 }
 
-/// Those of a process: one word, or `mixed`.
+/// The priorities of a process: one word, or `mixed`.
 pub fn summary<'a>(threads: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<&str> = threads.collect();
     words.sort_unstable();

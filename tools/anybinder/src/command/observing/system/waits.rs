@@ -55,7 +55,7 @@ fn waits(processes: &[Process]) -> (HashMap<u32, Vec<Waiter>>, Waits) {
     (threads, waits)
 }
 
-/// Those that wait for ever.
+/// The threads that wait for ever.
 fn stuck(threads: &HashMap<u32, Vec<Waiter>>, waits: &Waits) -> HashSet<Waiter> {
     // Who waits for a thread, and who waits for any thread of a process.
     let mut for_thread: HashMap<Waiter, Vec<Waiter>> = HashMap::new();
@@ -206,7 +206,7 @@ mod tests {
         let one = process(10, &[(&[2], Some((1, 20, 20)))]);
         let other = process(20, &[(&[1], Some((2, 10, 10)))]);
         assert!(circles_of(&[one, other.clone()]).is_empty());
-        // It has not taken the call yet.
+        // The receiver has not taken the call yet.
         let mut one = process(10, &[(&[], Some((1, 20, 20)))]);
         assert_eq!(circles_of(&[one.clone(), other.clone()]), [vec![10, 20]]);
         one.pending.push(Transaction {
@@ -223,7 +223,7 @@ mod tests {
         let three = [(10, 20), (20, 30), (30, 10)]
             .map(|(pid, to)| process(pid, &[(&[u64::from(pid)], Some((99, to, 0)))]));
         assert_eq!(circles_of(&three), [vec![10, 20, 30]]);
-        // One of them waits for a process that is not seen.
+        // The last process waits for one that is not seen.
         let open = [(10, 20), (20, 30), (30, 40)]
             .map(|(pid, to)| process(pid, &[(&[u64::from(pid)], Some((99, to, 0)))]));
         assert!(circles_of(&open).is_empty());

@@ -62,8 +62,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub from: Option<PathBuf>,
 
-    /// Of the recording, what was under way so long after the first call, with rates and latencies
-    /// of --interval-ms before
+    /// Show what was under way in the recording so long after the first call, with rates and
+    /// latencies of --interval-ms before
     #[arg(long, value_name = "SECONDS", requires = "from", value_parser = time_limit::seconds)]
     pub at: Option<Duration>,
 

@@ -34,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of a table of all that is in the sample.
+    /// The layout of a table of all that is in the sample.
     pub fn of(sample: &Sample, width: usize) -> Layout {
         let width = width.max(WIDTH);
         let length = |text: &str| harmless(text).chars().count();
@@ -146,7 +146,7 @@ fn cut(text: &str, width: usize, tail: bool) -> String {
     }
 }
 
-/// As many words as fit in each line; the next lines are indented.
+/// Breaks a text into lines of as many words as fit; the next lines are indented.
 fn fold(text: &str, width: usize) -> Vec<String> {
     let text = harmless(text);
     let mut lines = vec![String::new()];

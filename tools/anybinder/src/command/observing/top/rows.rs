@@ -13,11 +13,11 @@ pub enum Doing {
     /// For the reply to a call.
     Waits,
     Handles,
-    /// It handles a one-way call: the driver does not keep which thread handles which.
+    /// The thread handles a one-way call: the driver does not keep which thread handles which.
     Oneway,
-    /// It waits for work.
+    /// The thread waits for work.
     Idle,
-    /// It is not in the driver.
+    /// The thread is not in the driver.
     Outside,
 }
 
@@ -32,7 +32,7 @@ pub struct Peer {
     pub is_oneway: bool,
     pub service: Option<String>,
     pub for_ms: u64,
-    /// That the call was sent with, as the driver prints it.
+    /// The priority that the call was sent with, as the driver prints it.
     pub priority: String,
 }
 
@@ -53,7 +53,7 @@ pub struct ProcessRow {
     /// Transactions that were delivered to it, and that it sent.
     pub received_per_s: f64,
     pub sent_per_s: f64,
-    /// Of the calls that it served, and of those that it made.
+    /// Latencies of the calls that the process served, and of those that it made.
     pub served: Option<Latency>,
     pub made: Option<Latency>,
     /// Calls that wait for a thread of it.
@@ -62,7 +62,7 @@ pub struct ProcessRow {
     pub backlogs: Vec<Backlog>,
     /// Threads that handle a call, of all that it has.
     pub busy: usize,
-    /// This and the next ones: None in a recording.
+    /// Threads, like the next fields, are None in a recording.
     pub threads: Option<usize>,
     pub buffer_bytes: Option<u64>,
     pub buffer_size: Option<u64>,
@@ -169,7 +169,7 @@ impl ProcessRow {
         }
     }
 
-    /// Of the calls that it served, or, if it only calls, of its own.
+    /// The latency of the calls that the process served, or, if it only calls, of its own.
     pub fn latency(&self) -> Option<Latency> {
         self.served.or(self.made)
     }

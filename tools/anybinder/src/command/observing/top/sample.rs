@@ -5,7 +5,7 @@ use super::rows::{Activity, Doing, Peer, ProcessRow, Sample};
 use super::seen::Seen;
 use super::service_rows::services;
 use super::wrong::{self, References};
-use crate::command::observing::system::backlog::{self, Told};
+use crate::command::observing::system::backlog::{self, Lookups};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Measured, Meter};
 use crate::command::observing::system::nodes::Nodes;
@@ -298,12 +298,12 @@ impl History {
     /// What of a process waits for its turn.
     fn add_backlogs(&mut self, row: &mut ProcessRow, process: &Process, seen: &mut Seen) {
         let ages = &mut self.ages;
-        let mut told = Told {
+        let mut lookups = Lookups {
             names: seen.names,
             command: &|pid| seen.command(pid),
             age_ms: &mut |call| Some(ages.age_ms(call)),
         };
-        let backlogs = backlog::of(process, row.buffer_size, &mut told);
+        let backlogs = backlog::of(process, row.buffer_size, &mut lookups);
         for one in backlogs {
             if one.is_long(self.hanging_ms) {
                 seen.mark(row, "BACKLOG", one.text());

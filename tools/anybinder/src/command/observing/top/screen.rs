@@ -344,7 +344,8 @@ impl Sampling {
 /// Where a thread other than the one that draws panicked.
 static FAILED: Mutex<Option<String>> = Mutex::new(None);
 
-/// Such a panic is told after the terminal is restored: the screen may be drawn at this moment.
+/// Has a panic of another thread told after the terminal is restored: the screen may be drawn at
+/// that moment.
 fn keep_panics() {
     let drawing = std::thread::current().id();
     let tell = std::panic::take_hook();

@@ -71,7 +71,7 @@ impl References {
     }
 }
 
-/// Whose objects most handles of a process are of: process and number.
+/// The process whose objects most handles of a process are for, and how many they are.
 fn most_handles(pid: u32, processes: &[Process]) -> Option<(u32, usize)> {
     let nodes = |one: &Process| one.nodes.iter().map(|node| node.id).collect::<Vec<_>>();
     let owned = processes
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(references.leak(7), None);
         look(&mut references, 100);
         assert_eq!(references.leak(7), Some((97, 100)));
-        // One that gives some back does not.
+        // A process that gives some back does not leak.
         look(&mut references, 99);
         look(&mut references, 120);
         assert_eq!(references.leak(7), None);

@@ -26,7 +26,7 @@ struct Interface {
 pub enum Which {
     /// What its sender does not want to be cleared after use
     Kept,
-    /// That, too
+    /// Data, also of calls that are to be cleared after use
     All,
 }
 
@@ -43,7 +43,7 @@ pub struct Reader {
 pub enum Side<T> {
     /// The driver told nothing, or there is nothing to tell.
     Nothing,
-    /// Its sender wants it to be cleared after use.
+    /// The sender wants the data to be cleared after use.
     Sensitive,
     /// A status in place of a parcel.
     Status(i32),
@@ -51,12 +51,12 @@ pub enum Side<T> {
         value: T,
         has_stopped: bool,
     },
-    /// Its types are not known, or the data does not fit them: why.
+    /// The types are not known, or the data does not fit them: why.
     Bytes(Option<String>),
 }
 
 /// What a call says.
-pub struct Told {
+pub struct CallText {
     pub interface: Option<String>,
     /// Where the arguments begin.
     pub start: usize,
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     /// Reads both directions of a call, from as much of its data as `request` and `reply` have.
-    pub fn read(&self, call: &Call, request: &Payload, reply: &Payload) -> Told {
+    pub fn read(&self, call: &Call, request: &Payload, reply: &Payload) -> CallText {
         let (named, start) = match header::find(&request.bytes) {
             Some((name, start)) => (Some(name), start),
             None => (None, 0),
@@ -220,7 +220,7 @@ impl Reader {
             None => Side::Bytes(None),
         };
         let has_reply = call.error.is_none() && !call.unfinished && !call.oneway;
-        Told {
+        CallText {
             start,
             request: self
                 .without_types(request, call.flags)

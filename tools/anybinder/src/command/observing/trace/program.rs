@@ -102,7 +102,8 @@ impl Program {
         self.ended.is_some()
     }
 
-    /// As a shell has it: 128 and the signal's number for a program that was killed.
+    /// The exit status that a shell gives: 128 and the signal's number for a program that was
+    /// killed.
     pub fn exit_code(&mut self) -> ExitCode {
         let Some(status) = self.ended else {
             return ExitCode::SUCCESS;

@@ -81,7 +81,7 @@ impl Services {
                 }
             }
             What::Object { id, .. } if self.to_managers.contains(id) => {
-                // It may replace one of the same name.
+                // The new service may replace one of the same name.
                 self.known.clear();
                 self.due = Some(Instant::now());
             }

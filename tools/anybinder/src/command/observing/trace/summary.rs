@@ -21,9 +21,9 @@ struct Method {
     calls: u64,
     errors: u64,
     bytes: u64,
-    /// Of calls that are over.
+    /// Times of the calls that are over.
     times: Histogram<u64>,
-    /// When those were sent that are not.
+    /// When the calls were sent that are not over.
     unfinished: Vec<u64>,
 }
 
@@ -50,7 +50,7 @@ struct Row {
     method: Option<String>,
     calls: u64,
     errors: u64,
-    /// Of calls that are over; null: of none.
+    /// Percentiles of the calls that are over; null if none is.
     p50_ns: Option<u64>,
     p99_ns: Option<u64>,
     max_ns: Option<u64>,

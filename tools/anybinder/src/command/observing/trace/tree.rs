@@ -23,7 +23,7 @@ struct Node {
 pub struct Leveled {
     pub depth: usize,
     pub call: Call,
-    /// Of its time, what the calls below it did not take; None: there are none.
+    /// The part of its time that the calls below it did not take; None: there are none.
     pub own_ns: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Leveled {
     }
 }
 
-/// Of a tree the calls that are wanted, and those above them.
+/// The calls of a tree that are wanted, and those above them.
 pub fn chosen(tree: Vec<Leveled>, wants: impl Fn(&Call) -> bool) -> Vec<Leveled> {
     let mut chosen = Vec::new();
     // From the end: the depth of what is above a chosen one, which was not met yet.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The data of calls as lines of text or JSON.
-use super::call_text::{Reader, Side, Told};
+use super::call_text::{CallText, Reader, Side};
 use super::dump;
 use super::value::{name_objects, text};
 use anybinder_cli::output::harmless;
@@ -22,7 +22,7 @@ const INDENT: &str = "              ";
 /// How data is shown.
 pub struct Payloads {
     reader: Reader,
-    /// Of each parcel, so many bytes behind the header are shown in lines.
+    /// How many bytes behind the header of each parcel are shown in lines.
     shown: usize,
 }
 
@@ -67,23 +67,23 @@ impl Payloads {
         let start = header::find(&call.request_data.bytes).map_or(0, |(_, start)| start);
         let request = cut(&call.request_data, start.saturating_add(self.shown));
         let reply = cut(&call.reply_data, self.shown);
-        let told = self.reader.read(call, &request, &reply);
+        let read = self.reader.read(call, &request, &reply);
         let mut lines = Vec::new();
-        if let Some(method) = &told.method {
-            let arguments = arguments_text(&told.request, &request, names);
-            let outcome = outcome_text(&told, call, &reply, names);
+        if let Some(method) = &read.method {
+            let arguments = arguments_text(&read.request, &request, names);
+            let outcome = outcome_text(&read, call, &reply, names);
             lines.push(format!("{method}({arguments}){outcome}"));
         }
-        let has_method = told.method.is_some();
-        let of = match &told.interface {
+        let has_method = read.method.is_some();
+        let of = match &read.interface {
             Some(name) => format!("request of {name}"),
             None => "request".to_string(),
         };
-        let shown = (has_method, told.start);
-        lines.extend(side_lines(&of, &told.request, (&request, shown), names));
+        let shown = (has_method, read.start);
+        lines.extend(side_lines(&of, &read.request, (&request, shown), names));
         lines.extend(side_lines(
             "reply",
-            &told.reply,
+            &read.reply,
             (&reply, (has_method, 0)),
             names,
         ));
@@ -92,10 +92,10 @@ impl Payloads {
 
     /// Adds to the document of a call what it says.
     pub fn add_json(&self, document: &mut Value, call: &Call, names: &Names) {
-        let told = self.reader.read(call, &call.request_data, &call.reply_data);
-        let mut request = side_json(&told.request, &call.request_data, names);
-        request.insert("interface".to_string(), json!(told.interface));
-        if let Side::Read { value, .. } = told.request {
+        let read = self.reader.read(call, &call.request_data, &call.reply_data);
+        let mut request = side_json(&read.request, &call.request_data, names);
+        request.insert("interface".to_string(), json!(read.interface));
+        if let Side::Read { value, .. } = read.request {
             let named = |(name, mut value): (String, Value)| {
                 name_objects(&mut value, &call.request_data, names);
                 (name, value)
@@ -103,8 +103,8 @@ impl Payloads {
             let arguments: Map<String, Value> = value.into_iter().map(named).collect();
             request.insert("arguments".to_string(), Value::from(arguments));
         }
-        let mut reply = side_json(&told.reply, &call.reply_data, names);
-        match told.reply {
+        let mut reply = side_json(&read.reply, &call.reply_data, names);
+        match read.reply {
             Side::Read {
                 value: Ok(answer), ..
             } => {
@@ -127,7 +127,7 @@ impl Payloads {
             }
             _ => {}
         }
-        document["method"] = json!(told.method);
+        document["method"] = json!(read.method);
         document["request"] = Value::from(request);
         document["reply"] = Value::from(reply);
     }
@@ -172,15 +172,15 @@ fn answer_text(answer: &Answer, is_void: bool, payload: &Payload, names: &Names)
 }
 
 /// What comes of a call whose method is known.
-fn outcome_text(told: &Told, call: &Call, payload: &Payload, names: &Names) -> String {
-    let outcome = match (&told.reply, &call.error) {
+fn outcome_text(read: &CallText, call: &Call, payload: &Payload, names: &Names) -> String {
+    let outcome = match (&read.reply, &call.error) {
         (_, Some(error)) => error.clone(),
         _ if call.unfinished => "unfinished".to_string(),
         _ if call.oneway => return String::new(),
         (Side::Read { value, has_stopped }, _) => {
             let missing = if *has_stopped { payload.missing() } else { 0 };
             let text = match value {
-                Ok(answer) => answer_text(answer, told.is_void, payload, names),
+                Ok(answer) => answer_text(answer, read.is_void, payload, names),
                 Err(exception) => harmless(&exception.to_string()),
             };
             text + &more(missing)

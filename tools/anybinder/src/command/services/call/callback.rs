@@ -40,20 +40,20 @@ struct Callback {
     entry: Arc<Entry>,
     descriptor: String,
     /// None to print them.
-    kept: Option<Calls>,
+    collected: Option<Calls>,
 }
 
 /// An object of an interface of these `.aidl` files.
 ///
-/// * `kept`: where its calls go that are not to be printed
-pub fn new(roots: &[PathBuf], interface: &str, kept: Option<&Calls>) -> Result<SIBinder> {
+/// * `collected`: where its calls go that are not to be printed
+pub fn new(roots: &[PathBuf], interface: &str, collected: Option<&Calls>) -> Result<SIBinder> {
     let library = interface_files::open(roots)?;
     let entry = interface_files::declared(&library, interface)?;
     let callback = Callback {
         descriptor: entry.descriptor(),
         library: Mutex::new(library),
         entry,
-        kept: kept.cloned(),
+        collected: collected.cloned(),
     };
     SIBinder::new(Arc::new(callback)).doing(|| "making an object".to_string())
 }
@@ -71,10 +71,10 @@ impl Callback {
             method: called.method.name.clone(),
             arguments,
         };
-        match &self.kept {
-            Some(kept) => {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.push(received);
+        match &self.collected {
+            Some(collected) => {
+                let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                collected.push(received);
             }
             None => {
                 let given = received.arguments.iter();
