@@ -9,8 +9,7 @@ INSTALL_LIBEXEC := $(BIN)/bench-ipc
 PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 
-.PHONY: static install install-dkms installed-programs uninstall dist deb deb-source \
-	deb-test deb-build-test rpm-test arch-test
+.PHONY: static install install-dkms installed-programs uninstall dist deb deb-source
 
 # installed-programs: build what `make install` installs
 installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
@@ -52,19 +51,3 @@ deb:
 # deb-source: the Debian source package of the newest tarball of `make dist`
 deb-source:
 	@packaging/deb/source $(PACKAGES)/source $(newest_dist)
-
-# deb-test: install, use, upgrade under load, remove and purge it in clean Debian 12 and 13 roots
-deb-test: deb
-	@packaging/deb/test $(PACKAGES) $(SUITE)
-
-# deb-build-test: build all packages in a clean Debian root without network, twice, and compare
-deb-build-test: dist
-	@packaging/deb/test-build $(PACKAGES) $(newest_dist) $(SUITE)
-
-# rpm-test: build the RPM packages with Debian's rpmbuild, install them into a root and run them
-rpm-test: dist
-	@packaging/test-recipe rpm $(PACKAGES)/rpm $(newest_dist)
-
-# arch-test: build the Arch packages with Debian's makepkg, install them into a root and run them
-arch-test: dist
-	@packaging/test-recipe arch $(PACKAGES)/arch $(newest_dist)

@@ -119,7 +119,7 @@ def test_pages_name_only_what_was_installed(there):
 
 @pytest.mark.usefixtures("root")
 def test_service_beside_another_daemon(there):
-    words = in_own_mounts("packaging/test-service", f"{there.prefix}/libexec/anybinder/service",
+    words = in_own_mounts("packaging/test_service.sh", f"{there.prefix}/libexec/anybinder/service",
                           f"{there.prefix}/bin/anybinderd")
     done = subprocess.run(words, cwd=TOP, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stdout + done.stderr

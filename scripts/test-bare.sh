@@ -9,25 +9,13 @@
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 root_tool=$top/scripts/debian-root.sh
-passed=0 failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+tap_logs=$top/build/bare
 
 # The commands of the first indented block of README.md.
 mapfile -t commands < <(awk '/^    / { sub(/ *#.*/, ""); sub(/^ */, ""); print; seen = 1; next }
 	seen { exit }' "$top/README.md")
-
-# check NAME COMMAND...: its output goes to build/bare/NAME.log.
-check() {
-	local name=$1 log=$top/build/bare/$1.log
-	shift
-	if "$@" >"$log" 2>&1 </dev/null; then
-		passed=$((passed + 1))
-		echo "ok $name: $(tail -1 "$log")"
-	else
-		failed=$((failed + 1))
-		echo "not ok $name (the whole output: $log)"
-		tail -30 "$log"
-	fi
-}
 
 copy_tree() { # DIR
 	mkdir -p "$1"
@@ -64,28 +52,28 @@ test_suite() {
 	# shellcheck disable=SC2064 # the present value
 	trap "'$root_tool' remove '$dir'" EXIT
 	chmod 755 "$dir"
-	check "$suite-root" "$root_tool" make "$suite" "$dir"
+	tap_command "$suite-root" "$root_tool" make "$suite" "$dir"
 	copy_tree "$dir/anybinder"
 	start=$SECONDS
 	processor_time
 	before=$used
 	for place in "${demo_places[@]}"; do
-		check "$suite-demo-$place" "$root_tool" "$place" "$dir" \
+		tap_command "$suite-demo-$place" "$root_tool" "$place" "$dir" \
 			sh -c "cd /anybinder && ${commands[0]}"
 		[ "$place" = "${demo_places[0]}" ] || continue
 		since "the demo" "$start" "$before"
-		check "$suite-tutorial" tutorial "$dir"
+		tap_command "$suite-tutorial" tutorial "$dir"
 		since "the tutorial" "$start" "$before"
 	done
-	check "$suite-demo-user" "$root_tool" enter "$dir" setpriv --reuid 1000 --regid 1000 \
+	tap_command "$suite-demo-user" "$root_tool" enter "$dir" setpriv --reuid 1000 --regid 1000 \
 		--clear-groups env HOME=/tmp sh -c "cd /anybinder && build/bin/anybinder demo"
-	check "$suite-no-cargo" "$root_tool" enter "$dir" sh -c 'cd /anybinder &&
+	tap_command "$suite-no-cargo" "$root_tool" enter "$dir" sh -c 'cd /anybinder &&
 		mkdir /few && for name in make gcc sh bash awk sort head env dirname find mkdir; do
 			ln -s "$(command -v "$name")" /few/; done
 		rm build/bin/anybinder; PATH=/few HOME=/none make build/bin/anybinder 2>&1 |
 			tee /dev/stderr | grep -q "install it with scripts/setup build"'
 	for place in "${test_places[@]}"; do
-		check "$suite-test-$place" "$root_tool" "$place" "$dir" \
+		tap_command "$suite-test-$place" "$root_tool" "$place" "$dir" \
 			sh -c "cd /anybinder && ${commands[1]}"
 	done
 	"$root_tool" remove "$dir"
@@ -113,5 +101,4 @@ mkdir -p "$top/build/bare"
 for suite; do
 	test_suite "$suite"
 done
-echo "bare: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+tap_end

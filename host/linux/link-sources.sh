@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # link-sources.sh DIR [MORE]: fills the build directory DIR of the modules with links to their
-# sources and those in the directory MORE, whose Kbuild is then the one of the build, at the paths of
-# the tree. The kernel's build puts an object beside its source; this keeps objects out of the tree.
+# sources and those in the directory MORE, whose Kbuild is then the one of the build, at the paths
+# of the tree. The kernel's build puts an object beside its source; this keeps objects out of the
+# tree.
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh TOOL: containers made by TOOL use the daemon of this machine, one of their own, and each other
+# run.sh TOOL: containers made by TOOL use the daemon of this machine, one of their own, and each
+# other
 #   namespaces     unshare(1) and bind mounts: needs nothing but util-linux
 #   bwrap podman docker lxc systemd-nspawn  as `anybinder container TOOL` says
 #   rootless       podman of an ordinary user

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The steps of examples/ci/binder.yml that start the daemon, use it and stop it, as the service does:
-each in a shell of its own, ended at the first error. The programs are those of build/bin, the
+"""The steps of examples/ci/binder.yml that start the daemon, use it and stop it, as the service
+does: each in a shell of its own, ended at the first error. The programs are those of build/bin, the
 mount is in a temporary directory."""
 import os
 import pathlib

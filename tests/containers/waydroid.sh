@@ -139,5 +139,6 @@ fi
 tap_command "Waydroid finds the devices" finds_the_devices
 [ "$mode" != --module ] || tap_command "its devices have a service manager" start_manager
 tap_command "its configuration binds single device files" binds_single_files
-tap_command "a container of that configuration reaches the service manager" container_reaches_the_manager
+tap_command "a container of that configuration reaches the service manager" \
+	container_reaches_the_manager
 tap_end

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What a test script prints for the one runner (tests/lib/cases.py, tap.h): a line for each case, and
-# the plan at the end.
-tap_cases=0 tap_failed=0
+# What a test script prints for the one runner (tests/lib/cases.py, tap.h): a line for each case,
+# and the plan at the end.
+tap_cases=0 tap_failed=0 tap_logs=
 
 # tap_case STATUS NAME [WHAT]: one case has ended; what was seen belongs to it.
 tap_case() {
@@ -33,18 +33,24 @@ tap_check() {
 	fi
 }
 
-# tap_command NAME COMMAND...: runs it in this shell; the end of its output is seen if it fails.
+# tap_command NAME COMMAND...: runs it in this shell; the end of its output is seen if it fails. The
+# whole is kept in $tap_logs/NAME.log, if that is set.
 tap_command() {
 	local name=$1 status=0 output
 	shift
-	output=$(mktemp)
+	if [ -n "$tap_logs" ]; then
+		mkdir -p "$tap_logs"
+		output=$tap_logs/${name//[^[:alnum:]-]/_}.log
+	else
+		output=$(mktemp)
+	fi
 	"$@" >"$output" 2>&1 || status=$?
 	if [ $status -eq 0 ]; then
 		tap_case 0 "$name"
 	else
 		tap_case 1 "$name" "$(tail -20 "$output")"
 	fi
-	rm -f "$output"
+	[ -n "$tap_logs" ] || rm -f "$output"
 }
 
 # tap_skip REASON: the whole script is skipped.

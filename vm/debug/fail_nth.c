@@ -29,6 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/tap.h"
+
 #define MAP_BYTES (256 * 1024)
 #define READ_BYTES 1024
 #define CLIENT_LIMIT_S 30
@@ -414,7 +416,8 @@ static int try_step(size_t step)
 
 int main(int argc, char **argv)
 {
-	int passed = 0, failed = 0, total = 0;
+	struct tap tap = { 0 };
+	int total = 0;
 	pid_t server;
 
 	if (argc != 2) {
@@ -429,18 +432,13 @@ int main(int argc, char **argv)
 		int faults = try_step(i);
 		bool fine = faults >= 0 && !run_client(NR_STEPS - 1, 0);
 
-		printf("%s fail_nth: %s, %d faults\n", fine ? "ok" : "not ok", steps[i].name,
-		       faults);
-		fine ? passed++ : failed++;
+		printf("# %d faults\n", faults);
+		tap_case(&tap, fine, steps[i].name);
 		total += fine ? faults : 0;
 	}
 	/* A single step may have no failable operation, but not all of them. */
-	if (!total) {
-		puts("not ok fail_nth: no fault was injected in any step");
-		failed++;
-	}
+	tap_case(&tap, total > 0, "faults were injected");
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
-	printf("fail_nth: %d passed, %d failed, 0 skipped\n", passed, failed);
-	return failed != 0;
+	return tap_end(&tap);
 }

@@ -21,20 +21,13 @@ GRACE_S=7
 TEST_TIMEOUT_S=300
 SEEDS=${VM_DEBUG_SEEDS:-50}
 KILLS=${VM_DEBUG_KILLS:-60}
-passed=0 failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../../tests/lib/tap.sh"
 # What the module lacks, as conformance/run_backend.py passes it. A kernel that is built
 # here exports as little as Debian's 5.10.
 caps_file=$(dirname "$0")/../../tests/drivers/conformance/caps/module
 grep -q '__ksymtab_sched_setattr_nocheck$' /proc/kallsyms || caps_file+=-5.10
 mapfile -t caps < <(sed -nE 's/^([a-z0-9_]+) (.*)/--cap=\1=\2/p' "$caps_file")
-
-count() { # WHAT STATUS
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1)) && echo "ok $1"
-	else
-		failed=$((failed + 1)) && echo "not ok $1"
-	fi
-}
 
 # Unreferenced memory. Scanned twice, because objects in transit are missed the first time.
 unreferenced() {
@@ -76,7 +69,7 @@ scan() { # WHAT IS-LOADED?
 	fi
 	[ -z "$found" ] || echo "$found"
 	[ -z "$found" ]
-	count "no leak: $1" $?
+	tap_case $? "no leak: $1"
 }
 
 # Reports of KCSAN in which either function is one of the module; the others, which are counted, are
@@ -93,25 +86,25 @@ races() {
 suite() { # WHAT OPTION...
 	local what=$1
 	shift
-	"$bin/anybinder-conformance" --timeout $TEST_TIMEOUT_S "${caps[@]}" "$@"
-	count "conformance: $what" $?
+	"$bin/anybinder-conformance" --timeout $TEST_TIMEOUT_S "${caps[@]}" "$@" | tap_comment
+	tap_case $? "conformance: $what"
 }
 
 storm() { # WHAT
-	"$bin/anybinder-storm" --kills "$KILLS"
-	count "storm: $1" $?
+	"$bin/anybinder-storm" --kills "$KILLS" | tap_comment
+	tap_case $? "storm: $1"
 }
 
 load() { # WHICH PARAMETER...
 	local which=$1
 	shift
 	insmod "$module" "$@" && mount -t binder -o stats=global binder /dev/binderfs
-	count "load, $which time" $?
+	tap_case $? "load, $which time"
 }
 
 unload() { # WHICH
 	umount /dev/binderfs && rmmod "$(basename "$module" .ko)"
-	count "unload, $1 time" $?
+	tap_case $? "unload, $1 time"
 	scan "after unloading, $1 time" no
 }
 
@@ -121,15 +114,15 @@ if [ -e $leaks ]; then
 elif [ ! -e $kcsan ]; then
 	grep -q "\[$(basename "$module" .ko)\]" /sys/kernel/debug/slab/*/alloc_traces
 fi
-count "leaks can be detected" $?
+tap_case $? "leaks can be detected"
 
 suite whole "$@"
 "$bin/anybinder-differential" --seeds "$SEEDS" --out "$(mktemp -d)" > /dev/null
-count "scripts of the differential run" $?
+tap_case $? "scripts of the differential run"
 storm "all locks"
 if [ -e /proc/self/fail-nth ]; then
-	"$bin/vm-fail-nth" /dev/binderfs/binder
-	count "fail_nth" $?
+	"$bin/vm-fail-nth" /dev/binderfs/binder | tap_comment
+	tap_case $? "fail_nth"
 fi
 scan "after use" yes
 unload first
@@ -144,8 +137,7 @@ unload third
 
 if [ -e $kcsan ]; then
 	races
-	count "no data race" $?
+	tap_case $? "no data race"
 fi
 
-echo "vm-debug: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+tap_end

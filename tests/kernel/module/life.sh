@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# life.sh MODULE MEASURING BINDERFS_TEST SQUATTER: runs in the virtual machine, with no driver loaded
-# yet. MEASURING is the measuring build, with locking modes. Prints TAP. The kernel is booted with slub_debug=U,kmalloc-*, which
-# records for each object the code that allocated it.
+# life.sh MODULE MEASURING BINDERFS_TEST SQUATTER: runs in the virtual machine, with no driver
+# loaded yet. MEASURING is the measuring build, with locking modes. Prints TAP. The kernel is booted
+# with slub_debug=U,kmalloc-*, which records for each object the code that allocated it.
 set -u
 
 module=$1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test DIR: checks that the package in DIR installs in a clean Debian 12 with 6.1, and in a clean
+# test.sh DIR: checks that the package in DIR installs in a clean Debian 12 with 6.1, and in a clean
 # Debian 13 with the newest kernel of its backports, each with only its dependencies and the
 # kernel's headers, and that the modules built by DKMS load in that kernel. Needs root and, unless
 # the downloads are there already, the network.
@@ -11,21 +11,9 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(cd "$1" && pwd)
 deb=$(ls "$dir"/anybinder-dkms_*_all.deb)
 root=$dir/root
-passed=0 failed=0
-
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" > "$dir/log" 2>&1; then
-		passed=$((passed + 1))
-		echo "ok $suite $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $suite $name"
-		tail -40 "$dir/log"
-	fi
-}
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+tap_logs=$dir/logs
 
 inside() { DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" "$@"; }
 
@@ -71,7 +59,7 @@ is_found() {
 }
 
 loads() {
-	"$top/vm/run" --kernel "$kernel" -- "$top/packaging/dkms/test-guest" "$root"
+	"$top/vm/run" --kernel "$kernel" -- "$top/packaging/dkms/test_guest.sh" "$root"
 }
 
 is_gone() {
@@ -98,11 +86,11 @@ test_in() {
 	release=$(cat "$top/build/vm/$kernel/release")
 	echo "packaging: $suite with $release"
 	make_root
-	check installs install_package
-	check is_built_by_dkms is_installed
-	check is_found_by_modprobe is_found
-	check loads_in_its_kernel loads
-	check is_removed is_gone
+	tap_command "$suite installs" install_package
+	tap_command "$suite is_built_by_dkms" is_installed
+	tap_command "$suite is_found_by_modprobe" is_found
+	tap_command "$suite loads_in_its_kernel" loads
+	tap_command "$suite is_removed" is_gone
 }
 
 trap leave EXIT
@@ -110,5 +98,4 @@ trap leave EXIT
 test_in bookworm bookworm 6.1
 newer=$(kernel_of trixie-backports)
 test_in trixie trixie-backports "$newer"
-echo "package-test: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+tap_end

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# test-service SERVICE DAEMON: what the units run, beside a daemon that was started by hand. Needs a
-# mount namespace of its own, where it makes a /dev.
+# test_service.sh SERVICE DAEMON: what the units run, beside a daemon that was started by hand.
+# Needs a mount namespace of its own, where it makes a /dev.
 set -eux
 service=$1 daemon=$2
 

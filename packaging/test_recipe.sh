@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test-recipe rpm|arch DIR TARBALL: builds the RPM or Arch packages of a release tarball with this
-# machine's rpmbuild or makepkg, without network, installs them into an empty root with rpm or
+# test_recipe.sh rpm|arch DIR TARBALL: builds the RPM or Arch packages of a release tarball with
+# this machine's rpmbuild or makepkg, without network, installs them into an empty root with rpm or
 # pacman, and runs the programs from there. Needs root; takes minutes.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,21 +13,9 @@ root=$dir/root
 tarball=$(readlink -f "$3")
 version=$(sed -n 's/^Version: *//p' "$top/packaging/rpm/anybinder.spec")
 source=anybinder-$version
-passed=0 failed=0
-
-# check NAME COMMAND...
-check() {
-	local name=$1 log=$dir/test-$1.log
-	shift
-	if "$@" >"$log" 2>&1 </dev/null; then
-		passed=$((passed + 1))
-		echo "ok $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $name (the whole output: $log)"
-		tail -30 "$log"
-	fi
-}
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+tap_logs=$dir/logs
 
 # The tarball of an untagged commit has another name inside; the recipes want the version alone.
 make_source() {
@@ -95,15 +83,14 @@ serves() {
 is_gone() { [ -z "$(find "$root" -path "$root/var" -prune -o -name '*anybinder*' -print)" ]; }
 
 "$top/scripts/setup" build "$kind"
-check source make_source
-check build "build_$kind"
-if [ "$failed" -eq 0 ]; then
-	check install "install_$kind"
-	check verify "verify_$kind"
-	check content has_what_make_install_has
-	check serves serves
-	check remove "remove_$kind"
-	check is-gone is_gone
+tap_command source make_source
+tap_command build "build_$kind"
+if [ "$tap_failed" -eq 0 ]; then
+	tap_command install "install_$kind"
+	tap_command verify "verify_$kind"
+	tap_command content has_what_make_install_has
+	tap_command serves serves
+	tap_command remove "remove_$kind"
+	tap_command is-gone is_gone
 fi
-echo "$kind: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+tap_end

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test-build DIR TARBALL [SUITE]: makes the Debian source package of a release tarball, and builds
-# it in a clean root of SUITE (default: trixie) as an ordinary user without network: twice, in two
-# folders, with other times, languages, time zones and numbers of jobs. Both must give the same
-# bytes, and lintian has nothing to say. The packages are left in DIR/SUITE. Needs root, and the
-# network for the root itself, and takes half an hour.
+# test_build.sh DIR TARBALL [SUITE]: makes the Debian source package of a release tarball, and
+# builds it in a clean root of SUITE (default: trixie) as an ordinary user without network: twice,
+# in two folders, with other times, languages, time zones and numbers of jobs. Both must give the
+# same bytes, and lintian has nothing to say. The packages are left in DIR/SUITE. Needs root, and
+# the network for the root itself, and takes half an hour.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 root_tool=$top/scripts/debian-root.sh
@@ -13,24 +13,12 @@ mkdir -p "$1"
 dir=$(cd "$1" && pwd)
 tarball=$2
 suite=${3:-trixie}
-passed=0 failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+tap_logs=$dir/logs
 root=$(mktemp -d "/var/tmp/anybinder-build-XXXXXX")
 trap '"$root_tool" remove "$root"' EXIT
 chmod 755 "$root"
-
-# check NAME COMMAND...
-check() {
-	local name=$1 log=$dir/test-build-$1.log
-	shift
-	if "$@" >"$log" 2>&1 </dev/null; then
-		passed=$((passed + 1))
-		echo "ok $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $name (the whole output: $log)"
-		tail -30 "$log"
-	fi
-}
 
 inside() { "$root_tool" enter "$root" sh -euxc "$1"; }
 
@@ -71,15 +59,15 @@ keep() {
 }
 
 "$top/scripts/setup" package package-test
-check source "$top/packaging/deb/source" "$dir/source" "$tarball"
-check root prepare
-[ "$failed" -gt 0 ] || check build build /first "LANG=C.UTF-8 DEB_BUILD_OPTIONS=parallel=2" 022
-if [ "$failed" -eq 0 ]; then
+tap_command source "$top/packaging/deb/source" "$dir/source" "$tarball"
+tap_command root prepare
+[ "$tap_failed" -gt 0 ] ||
+	tap_command build build /first "LANG=C.UTF-8 DEB_BUILD_OPTIONS=parallel=2" 022
+if [ "$tap_failed" -eq 0 ]; then
 	keep
-	check lintian check_changes
-	check build-again build /srv/another/folder \
+	tap_command lintian check_changes
+	tap_command build-again build /srv/another/folder \
 		"LANG=C TZ=Pacific/Auckland DEB_BUILD_OPTIONS=parallel=3" 027
-	check same-bytes is_same
+	tap_command same-bytes is_same
 fi
-echo "deb-build: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+tap_end

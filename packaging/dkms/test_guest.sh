@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test-guest ROOT: runs in the virtual machine; ROOT is a Debian root in which the package is
+# test_guest.sh ROOT: runs in the virtual machine; ROOT is a Debian root in which the package is
 # installed. Uses the modprobe and configuration of that root, in the way Waydroid does.
 set -eu
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test DIR [SUITE]...: checks the package anybinder in DIR by lintian, and in clean Debian roots
+# test.sh DIR [SUITE]...: checks the package anybinder in DIR by lintian, and in clean Debian roots
 # (default: bookworm trixie) with their own systemd: installed, used, upgraded under load, as an
 # ordinary user's service, removed and purged; then its tests by autopkgtest. Needs root and the
 # network.
@@ -11,22 +11,10 @@ root_tool=$top/scripts/debian-root.sh
 dir=$(cd "$1" && pwd)
 shift
 deb=$(ls "$dir"/anybinder_*_*.deb | head -1)
-passed=0 failed=0
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+tap_logs=$dir/logs
 root='' booted=''
-
-# check NAME COMMAND...
-check() {
-	local name=$1
-	shift
-	if "$@" >"$dir/log" 2>&1 </dev/null; then
-		passed=$((passed + 1))
-		echo "ok $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $name"
-		tail -30 "$dir/log"
-	fi
-}
 
 inside() { timeout "${limit_s-180}" "$root_tool" in "$root" "$@"; }
 # service TEST: of the package's own tests.
@@ -145,35 +133,34 @@ run_autopkgtest() {
 
 test_suite() { # SUITE
 	local name
-	check "$1-root" prepare "$1"
-	check "$1-boot" boot
-	[ "$failed" -eq 0 ] || return
-	check "$1-own-dev" has_own_dev
-	check "$1-install" apt install /opt/first.deb
+	tap_command "$1-root" prepare "$1"
+	tap_command "$1-boot" boot
+	[ "$tap_failed" -eq 0 ] || return
+	tap_command "$1-own-dev" has_own_dev
+	tap_command "$1-install" apt install /opt/first.deb
 	for name in starts devices one-version user-is-denied settings crash; do
-		check "$1-$name" service "$name"
+		tap_command "$1-$name" service "$name"
 	done
-	check "$1-load" start_load
-	check "$1-upgrade" replaced /opt/later.deb
-	check "$1-downgrade" replaced /opt/first.deb
-	check "$1-upgrade-keeps-settings" shell "$both_serve
+	tap_command "$1-load" start_load
+	tap_command "$1-upgrade" replaced /opt/later.deb
+	tap_command "$1-downgrade" replaced /opt/first.deb
+	tap_command "$1-upgrade-keeps-settings" shell "$both_serve
 		grep MODE=0666 /etc/default/anybinder; anybinder list"
-	check "$1-load-went-on" load_went_on
-	check "$1-user-service" service user-service
-	check "$1-remove" apt remove anybinder
-	check "$1-is-removed" is_gone
-	check "$1-purge" apt purge anybinder
-	check "$1-is-purged" is_purged
-	limit_s=1200 check "$1-autopkgtest" run_autopkgtest
+	tap_command "$1-load-went-on" load_went_on
+	tap_command "$1-user-service" service user-service
+	tap_command "$1-remove" apt remove anybinder
+	tap_command "$1-is-removed" is_gone
+	tap_command "$1-purge" apt purge anybinder
+	tap_command "$1-is-purged" is_purged
+	limit_s=1200 tap_command "$1-autopkgtest" run_autopkgtest
 	leave
 }
 
 trap leave EXIT
 "$top/scripts/setup" package-test
-check lintian lintian --fail-on error,warning "$deb"
+tap_command lintian lintian --fail-on error,warning "$deb"
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
 	test_suite "$suite"
 done
-echo "deb: $passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+tap_end
