@@ -9,7 +9,6 @@
 #   TEST_PROGRAMS    likewise, what only tests need
 #   COMPUTING_PROGRAMS  what tests that only compute need: built while the others run
 #   VM_MODULES       targets that build the kernel modules for `make vm-test`
-#   BENCH_TARGETS    phony targets run by `make bench`
 #   LINT_TARGETS     phony targets run by `make lint`
 #
 # Tests are declared to pytest (docs/TESTING.md), not here.
@@ -55,7 +54,6 @@ PROGRAMS =
 TEST_PROGRAMS =
 COMPUTING_PROGRAMS =
 VM_MODULES =
-BENCH_TARGETS :=
 LINT_TARGETS :=
 
 .DEFAULT_GOAL := all
@@ -73,8 +71,8 @@ endef
 include $(filter-out $(BUILD)/% vendor/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
 	$(depth)rules.mk $(depth)*.rules.mk)))
 
-.PHONY: all check test test-needs tests-compiled vm-test vm-build bench demo setup tidy lint clean help \
-	$(BENCH_TARGETS) $(LINT_TARGETS)
+.PHONY: all check test test-needs tests-compiled vm-test vm-build demo setup tidy lint clean help \
+	$(LINT_TARGETS)
 
 ## all: build every program (the default)
 all: $(PROGRAMS)
@@ -139,9 +137,6 @@ vm-build: vm-fetch
 print-%:
 	@:$(info $($*))
 
-## bench: measurements, side by side with other IPC systems
-bench: all $(BENCH_TARGETS)
-
 ## demo: set up, build the daemon and the command, and show the whole thing at work
 demo:
 	@scripts/setup build demo
@@ -169,5 +164,4 @@ help:
 	@echo
 	@echo "  Single tests: pytest -k WORDS, or a path; with --long or --vm those of the other runs, too"
 	@echo "  (docs/TESTING.md)."
-	@echo "  Parts of make bench: $(BENCH_TARGETS)"
 	@echo "  Parts of make lint: tidy $(LINT_TARGETS)"

@@ -10,15 +10,12 @@
  * are seldom where pages are still mapped. A server thread for each client replies without data:
  * the request is what is measured. Reclaiming the pages is up to `anybinder bench alloc`.
  */
-#include "bench/alloc.h"
-
 #include "bench/fail.h"
 #include "bench/payload.h"
 #include "bench/registry.h"
 #include "bench/peer.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_BYTES (48u << 10)
@@ -37,12 +34,11 @@ static void *serve_thread(void *argument)
 	struct binder_transaction_data reply = { .code = 1 }, got;
 	struct wire *wire = argument;
 
-	wire_put(wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_put(wire, BC_ENTER_LOOPER, NULL);
 	for (;;) {
-		if (wire_wait(wire, &got) != BR_TRANSACTION)
-			fail("the server received a reply instead of a call");
+		wire_wait_call(wire, &got);
 		payload_read((const void *)(uintptr_t)got.data.ptr.buffer, got.data_size);
-		wire_free(wire, got.data.ptr.buffer);
+		wire_free(wire, &got);
 		wire_reply(wire, &reply);
 	}
 	return NULL;
@@ -52,7 +48,7 @@ static void alloc_serve(void *state, const struct cell *cell, int pair)
 {
 	struct wire first;
 
-	wire_open(&first, cell->address, WIRE_MAP_BYTES);
+	wire_open(&first, cell->address, 0);
 	registry_publish(&first, 0);
 	for (int i = 1; i < cell->nr_pairs; i++) {
 		struct wire *other = calloc(1, sizeof(*other));
@@ -60,7 +56,7 @@ static void alloc_serve(void *state, const struct cell *cell, int pair)
 
 		if (!other)
 			fail("no memory");
-		other->fd = first.fd;
+		wire_share(other, &first);
 		if (pthread_create(&thread, NULL, serve_thread, other))
 			fail("cannot start a thread");
 	}
@@ -74,7 +70,7 @@ static void *alloc_connect(void *state, const struct cell *cell, int pair)
 
 	if (!new)
 		fail("no memory");
-	wire_open(&new->wire, cell->address, WIRE_MAP_BYTES);
+	wire_open(&new->wire, cell->address, 0);
 	new->request = (struct binder_transaction_data){
 		.code = 1,
 		.data.ptr.buffer = (uintptr_t)payload_new(MAX_BYTES),
@@ -92,7 +88,7 @@ static void alloc_call(void *connection)
 	mine->random = mine->random * 1664525 + 1013904223;
 	mine->request.data_size = sizes[mine->random >> 29];
 	wire_call(&mine->wire, &mine->request, &got);
-	wire_free(&mine->wire, got.data.ptr.buffer);
+	wire_free(&mine->wire, &got);
 }
 
 const struct peer peer_alloc = {
@@ -104,45 +100,3 @@ const struct peer peer_alloc = {
 	.connect = alloc_connect,
 	.call = alloc_call,
 };
-
-static void print_class(const char *name, const struct histogram *all)
-{
-	printf("{\"class\": \"%s\", \"calls\": %lu, \"min_us\": %.2f, \"avg_us\": %.2f, "
-	       "\"max_us\": %.2f, \"histogram_ns\": ", name, all->count,
-	       (double)all->min_ns / 1e3,
-	       all->count ? (double)all->total_ns / (double)all->count / 1e3 : 0,
-	       (double)all->max_ns / 1e3);
-	histogram_print(all, stdout);
-	printf("}");
-}
-
-void alloc_run(struct cell *cell, const struct alloc_class *classes, int nr_classes)
-{
-	int nr_each = cell->nr_pairs, nr_clients = nr_each * nr_classes;
-	struct scheduling *each = calloc((size_t)nr_clients, sizeof(*each));
-	struct result result;
-
-	if (!nr_classes)
-		fail("alloc needs --class");
-	if (!each)
-		fail("no memory");
-	for (int i = 0; i < nr_clients; i++) {
-		each[i] = classes[i / nr_each].scheduling;
-		each[i].has_cpus = cell->clients.has_cpus;
-		each[i].cpus = cell->clients.cpus;
-	}
-	cell->each_client = each;
-	cell->nr_pairs = nr_clients;
-	cell_run(cell, &result);
-	printf("{\"classes\": [");
-	for (int i = 0; i < nr_classes; i++) {
-		struct histogram *all = &result.clients[i * nr_each];
-
-		for (int j = 1; j < nr_each; j++)
-			histogram_merge(all, all + j);
-		print_class(classes[i].name, all);
-		printf(i + 1 < nr_classes ? ", " : "]}\n");
-	}
-	free(result.clients);
-	free(each);
-}

@@ -20,7 +20,7 @@ static size_t map_bytes(size_t payload_bytes)
 {
 	size_t needed = 2 * payload_bytes + 4096;
 
-	return needed <= WIRE_MAP_BYTES ? WIRE_MAP_BYTES : (needed + 4095) / 4096 * 4096;
+	return needed <= PORT_MAP_BYTES ? PORT_MAP_BYTES : (needed + 4095) / 4096 * 4096;
 }
 
 static void binder_serve(void *state, const struct cell *cell, int pair)
@@ -30,16 +30,15 @@ static void binder_serve(void *state, const struct cell *cell, int pair)
 
 	wire_open(&wire, cell->address, map_bytes(cell->request_bytes));
 	registry_publish(&wire, (uint64_t)pair);
-	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_put(&wire, BC_ENTER_LOOPER, NULL);
 	cell_process_ready();
 	for (;;) {
-		if (wire_wait(&wire, &got) != BR_TRANSACTION)
-			fail("the server received a reply instead of a call");
+		wire_wait_call(&wire, &got);
 		if (got.data_size != cell->request_bytes)
 			fail("the server received %llu bytes instead of %zu", got.data_size,
 			     cell->request_bytes);
 		payload_read((const void *)(uintptr_t)got.data.ptr.buffer, got.data_size);
-		wire_free(&wire, got.data.ptr.buffer);
+		wire_free(&wire, &got);
 		wire_reply(&wire, &reply);
 	}
 }
@@ -65,7 +64,7 @@ static void binder_call(void *connection)
 		fail("the client received %llu bytes instead of %zu", answer.data_size,
 		     mine->reply_bytes);
 	payload_read((const void *)(uintptr_t)answer.data.ptr.buffer, answer.data_size);
-	wire_free(&mine->wire, answer.data.ptr.buffer);
+	wire_free(&mine->wire, &answer);
 }
 
 const struct peer peer_binder = {

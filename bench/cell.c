@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A cell of a comparison: one measurement, its processes and its figures.
+ * A cell of a comparison: one measurement, its processes and its record.
  *
  * The parent forks a helper (if the peer has one), the servers and the clients, in this order, each
  * group when the one before is ready. A client is ready after its warm-up; then the parent sets one
@@ -12,13 +12,12 @@
 
 #include "bench/child.h"
 #include "bench/fail.h"
+#include "bench/histogram.h"
 #include "bench/peer.h"
-#include "bench/profile_window.h"
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -49,7 +48,7 @@ static struct shared *shared;
 static pid_t children[2 * MAX_PAIRS + 1];
 static int nr_children;
 
-static uint64_t now_ns(void)
+uint64_t cell_now_ns(void)
 {
 	struct timespec now;
 
@@ -107,11 +106,11 @@ static void check_children(void)
 
 static void wait_ready(int wanted)
 {
-	uint64_t limit_ns = now_ns() + SETUP_LIMIT_S * 1000000000ull;
+	uint64_t limit_ns = cell_now_ns() + SETUP_LIMIT_S * 1000000000ull;
 
 	while (atomic_load(&shared->nr_ready) < wanted) {
 		check_children();
-		if (now_ns() > limit_ns)
+		if (cell_now_ns() > limit_ns)
 			give_up("a process did not get ready in time");
 		usleep(POLL_US);
 	}
@@ -152,7 +151,7 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 		    uint64_t start_ns)
 {
 	bool pauses = cell->delay_us && is_measured(cell, (int)(mine - shared->client));
-	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = now_ns();
+	uint64_t end_ns = start_ns + (uint64_t)cell->duration_ms * 1000000, last_ns = cell_now_ns();
 	const struct peer *peer = cell->peer;
 
 	while (!is_enough(cell, mine->calls.count, last_ns, end_ns)) {
@@ -160,44 +159,32 @@ static void measure(const struct cell *cell, void *connection, struct client_fig
 
 		if (peer->before_call) {
 			peer->before_call(connection);
-			last_ns = now_ns();
+			last_ns = cell_now_ns();
 		}
-		PROFILE_INSTRUCTION(PROFILE_CALL);
 		peer->call(connection);
-		at_ns = now_ns();
+		at_ns = cell_now_ns();
 		histogram_add(&mine->calls, at_ns - last_ns);
 		last_ns = at_ns;
 		if (pauses) {
 			usleep((useconds_t)cell->delay_us);
-			last_ns = now_ns();
+			last_ns = cell_now_ns();
 		}
 	}
 	mine->end_ns = last_ns;
 }
 
-/* Applies @scheduling to process @number of the measurement, which may have a CPU of its own. */
-static void schedule(const struct cell *cell, const struct scheduling *scheduling, int number)
+/* The class of a client: the first ones are of the first class. */
+static int class_of(const struct cell *cell, int pair)
 {
-	struct scheduling mine = *scheduling;
-
-	if (cell->has_own_cpus) {
-		mine.has_cpus = true;
-		CPU_ZERO(&mine.cpus);
-		CPU_SET((size_t)number, &mine.cpus);
-	}
-	scheduling_apply(&mine);
+	return pair / (cell->nr_pairs / cell->nr_classes);
 }
 
 static void client(void *state, const struct cell *cell, int pair)
 {
-	const struct scheduling *scheduling = &cell->clients;
 	struct client_figures *mine = &shared->client[pair];
 	uint64_t start_ns, user_us, system_us;
-	void *connection;
+	void *connection = cell->peer->connect(state, cell, pair);
 
-	if (cell->each_client)
-		scheduling = &cell->each_client[pair];
-	connection = cell->peer->connect(state, cell, pair);
 	memset(&mine->calls, 0, sizeof(mine->calls));
 	for (int i = 0; i < CELL_WARM_UP_CALLS; i++) {
 		if (cell->peer->before_call)
@@ -205,14 +192,12 @@ static void client(void *state, const struct cell *cell, int pair)
 		cell->peer->call(connection);
 	}
 	/* Not earlier: with a low priority a client would take long to get ready. */
-	schedule(cell, scheduling, 2 * pair);
+	scheduling_apply(&cell->classes[class_of(cell, pair)].scheduling);
 	cell_process_ready();
 	while (!(start_ns = atomic_load(&shared->start_ns)))
 		usleep(POLL_US);
 	cpu_used(&user_us, &system_us);
-	PROFILE_INSTRUCTION(PROFILE_BEGIN);
 	measure(cell, connection, mine, start_ns);
-	PROFILE_INSTRUCTION(PROFILE_END);
 	cpu_used(&mine->user_us, &mine->system_us);
 	mine->user_us -= user_us;
 	mine->system_us -= system_us;
@@ -221,11 +206,11 @@ static void client(void *state, const struct cell *cell, int pair)
 
 static void wait_clients(int first, const struct cell *cell)
 {
-	uint64_t limit_ns = now_ns() + (uint64_t)cell->duration_ms * 1000000 + 10000000000ull;
+	uint64_t limit_ns = cell_now_ns() + (uint64_t)cell->duration_ms * 1000000 + 10000000000ull;
 	int left = cell->nr_pairs;
 
 	if (cell->nr_calls)
-		limit_ns = now_ns() + COUNT_LIMIT_S * 1000000000ull;
+		limit_ns = cell_now_ns() + COUNT_LIMIT_S * 1000000000ull;
 	else
 		usleep((useconds_t)cell->duration_ms * 1000);
 	while (left) {
@@ -237,7 +222,7 @@ static void wait_clients(int first, const struct cell *cell)
 			is_client |= children[i] == pid;
 		if (is_client && status == 0) {
 			left--;
-		} else if (pid > 0 || now_ns() > limit_ns) {
+		} else if (pid > 0 || cell_now_ns() > limit_ns) {
 			give_up("a process failed or hung");
 		} else {
 			usleep(10 * POLL_US);
@@ -245,35 +230,38 @@ static void wait_clients(int first, const struct cell *cell)
 	}
 }
 
-static void sum_up(const struct cell *cell, struct result *result, uint64_t user_us,
-		   uint64_t system_us)
+/* @user_us, @system_us: processor time of the other processes. */
+static void print_record(const struct cell *cell, uint64_t user_us, uint64_t system_us)
 {
-	uint64_t start_ns = atomic_load(&shared->start_ns), end_ns = start_ns;
-	struct histogram *all = &result->histogram;
-	double nr;
+	uint64_t start_ns = atomic_load(&shared->start_ns), end_ns = start_ns, nr_calls = 0;
 
-	memset(all, 0, sizeof(*all));
-	result->nr_calls = 0;
-	result->clients = calloc((size_t)cell->nr_pairs, sizeof(*result->clients));
-	if (!result->clients)
-		fail("no memory");
 	for (int i = 0; i < cell->nr_pairs; i++) {
-		struct client_figures *one = &shared->client[i];
+		const struct client_figures *one = &shared->client[i];
 
-		if (is_measured(cell, i))
-			histogram_merge(all, &one->calls);
-		result->nr_calls += one->calls.count;
-		result->clients[i] = one->calls;
+		nr_calls += one->calls.count;
 		end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
 		user_us += one->user_us;
 		system_us += one->system_us;
 	}
-	if (!all->count)
+	if (!nr_calls)
 		fail("no call was made");
-	nr = (double)result->nr_calls;
-	result->seconds = (double)(end_ns - start_ns) / 1e9;
-	result->user_us = (double)user_us / nr;
-	result->system_us = (double)system_us / nr;
+	printf("{\"calls\": %lu, \"seconds\": %.9f, \"user_us\": %.2f, \"system_us\": %.2f, "
+	       "\"classes\": [", nr_calls, (double)(end_ns - start_ns) / 1e9,
+	       (double)user_us / (double)nr_calls, (double)system_us / (double)nr_calls);
+	for (int class = 0; class < cell->nr_classes; class++) {
+		struct histogram all = { 0 };
+
+		for (int i = 0; i < cell->nr_pairs; i++)
+			if (class_of(cell, i) == class && is_measured(cell, i))
+				histogram_merge(&all, &shared->client[i].calls);
+		printf("%s{\"class\": \"%s\", ", class ? ", " : "", cell->classes[class].name);
+		histogram_print(&all);
+		putchar('}');
+	}
+	putchar(']');
+	if (cell->peer->report)
+		cell->peer->report(cell);
+	puts("}");
 }
 
 static void check_cell(const struct cell *cell)
@@ -288,7 +276,7 @@ static void check_cell(const struct cell *cell)
 		fail("%s carries no payload; leave out --request and --reply", peer->name);
 }
 
-void cell_run(const struct cell *cell, struct result *result)
+void cell_run(const struct cell *cell)
 {
 	uint64_t servers_user_us = 0, servers_system_us = 0;
 	int nr_servers = !cell->peer->serve ? 0 : cell->peer->shares_server ? 1 : cell->nr_pairs;
@@ -305,7 +293,7 @@ void cell_run(const struct cell *cell, struct result *result)
 	}
 	for (int i = 0; i < nr_servers; i++)
 		if (fork_child()) {
-			schedule(cell, &cell->servers, 2 * i + 1);
+			scheduling_apply(&cell->servers);
 			cell->peer->serve(state, cell, i);
 		}
 	wait_ready(wanted += nr_servers);
@@ -314,10 +302,8 @@ void cell_run(const struct cell *cell, struct result *result)
 		if (fork_child())
 			client(state, cell, i);
 	wait_ready(wanted + cell->nr_pairs);
-	atomic_store(&shared->start_ns, now_ns());
+	atomic_store(&shared->start_ns, cell_now_ns());
 	wait_clients(first_client, cell);
 	kill_all(&servers_user_us, &servers_system_us);
-	sum_up(cell, result, servers_user_us, servers_system_us);
-	munmap(shared, sizeof(*shared));
-	nr_children = 0;
+	print_record(cell, servers_user_us, servers_system_us);
 }

@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A cell of a comparison: one measurement, its processes and its figures.
+ * A cell of a comparison: one measurement, its processes and its record.
  */
 #ifndef BENCH_CELL_H
 #define BENCH_CELL_H
 
-#include "bench/histogram.h"
 #include "bench/scheduling.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct peer;
 
+#define CELL_MAX_CLASSES 8
+
+/* Clients that run alike and whose durations are recorded together. */
+struct client_class {
+	const char *name;	/* as on the command line, e.g. fifo:99 */
+	struct scheduling scheduling;
+};
+
 /* What is measured: which peer, how big, how many pairs, where. */
 struct cell {
-	const struct peer *peer;
 	const char *address;	/* device file or bus address; NULL if the peer needs none */
 	size_t request_bytes;
 	size_t reply_bytes;
-	int nr_pairs;
-	struct scheduling clients, servers;
-	const struct scheduling *each_client;	/* one per client, instead of @clients; or NULL */
-	bool has_own_cpus;	/* client N runs on CPU 2 N, its server on the next one */
+	int nr_pairs;		/* of all classes together */
+	/* What is above is also declared in tools/bench-peers/src/pair.rs. */
+	const struct peer *peer;
+	struct client_class classes[CELL_MAX_CLASSES];	/* each has as many clients */
+	int nr_classes;
+	struct scheduling servers;
 	int duration_ms;
 	unsigned long nr_calls;	/* of each client, instead of a duration; 0: none */
 	int delay_us;		/* pause of a client between two calls, not measured */
@@ -30,20 +39,21 @@ struct cell {
 				 * pause: the others are load; 0: all clients */
 };
 
-/* The figures of all clients together. */
-struct result {
-	struct histogram histogram;	/* of the measured clients */
-	uint64_t nr_calls;		/* of all */
-	struct histogram *clients;	/* of each client; the caller frees it */
-	double seconds;		/* from the common start to the end of the last call */
-	double user_us, system_us;	/* CPU time of clients and servers per call */
-};
-
 /*
- * Runs @cell: helper, servers, clients, a warm-up and the measured calls. Sleeps until all calls
- * are made. No process is left when it returns; ends this process if one of them failed or hung.
+ * Runs @cell: helper, servers, clients, a warm-up and the measured calls; then prints its record, a
+ * line of JSON:
+ *
+ *   calls		of all clients
+ *   seconds		from the common start to the end of the last call
+ *   user_us, system_us	processor time of clients and servers, per call
+ *   classes		of each class of clients: its name, the number of durations, the shortest,
+ *			the longest and the sum of them in ns, and the histogram
+ *			[[duration in ns, how often], ...]
+ *
+ * and what the peer adds. Sleeps until all calls are made. No process is left when it returns; ends
+ * this process if one of them failed or hung.
  */
-void cell_run(const struct cell *cell, struct result *result);
+void cell_run(const struct cell *cell);
 
 /* Calls of each client before the measured ones. */
 #define CELL_WARM_UP_CALLS 50
@@ -53,5 +63,8 @@ void *cell_shared_memory(size_t bytes);
 
 /* A helper or a server process calls this when it is ready. */
 void cell_process_ready(void);
+
+/* CLOCK_MONOTONIC, in ns. */
+uint64_t cell_now_ns(void);
 
 #endif

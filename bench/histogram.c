@@ -8,6 +8,8 @@
  */
 #include "bench/histogram.h"
 
+#include <stdio.h>
+
 #define SUB_BITS 7
 #define SUB_BUCKETS (1u << SUB_BITS)
 #define MAX_NS ((1ull << 40) - 1)
@@ -60,27 +62,18 @@ void histogram_merge(struct histogram *to, const struct histogram *from)
 		to->buckets[i] += from->buckets[i];
 }
 
-uint64_t histogram_quantile_ns(const struct histogram *histogram, double share)
+void histogram_print(const struct histogram *histogram)
 {
-	uint64_t wanted = (uint64_t)(share * (double)histogram->count), seen = 0;
+	const char *before = "";
 
-	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		seen += histogram->buckets[i];
-		if (seen > wanted || (seen && seen == histogram->count))
-			return value_of(i);
-	}
-	return 0;
-}
-
-void histogram_print(const struct histogram *histogram, FILE *file)
-{
-	const char *before = "[";
-
+	printf("\"calls\": %lu, \"min_ns\": %lu, \"max_ns\": %lu, \"total_ns\": %lu, "
+	       "\"histogram_ns\": [", histogram->count, histogram->min_ns, histogram->max_ns,
+	       histogram->total_ns);
 	for (unsigned int i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		if (!histogram->buckets[i])
 			continue;
-		fprintf(file, "%s[%lu, %u]", before, value_of(i), histogram->buckets[i]);
+		printf("%s[%lu, %u]", before, value_of(i), histogram->buckets[i]);
 		before = ", ";
 	}
-	fputs(histogram->count ? "]" : "[]", file);
+	putchar(']');
 }

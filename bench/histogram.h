@@ -6,7 +6,6 @@
 #define BENCH_HISTOGRAM_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 /* Up to 2^40 ns, 18 minutes; longer durations count as that. */
 #define HISTOGRAM_BUCKETS 4480
@@ -23,10 +22,7 @@ void histogram_add(struct histogram *histogram, uint64_t duration_ns);
 /* Adds all of @from to @to. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
 
-/* The duration that @share (0 to 1) of all do not exceed, in ns; 0 if the histogram is empty. */
-uint64_t histogram_quantile_ns(const struct histogram *histogram, double share);
-
-/* Writes the buckets in use as JSON: [[nanoseconds, count], ...]. */
-void histogram_print(const struct histogram *histogram, FILE *file);
+/* Prints the exact figures and the buckets in use as members of a JSON object. */
+void histogram_print(const struct histogram *histogram);
 
 #endif

@@ -31,20 +31,20 @@ static void *wait_for_call(void *arg)
 	struct wire *wire = arg;
 	struct binder_transaction_data got;
 
-	wire_put(wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_put(wire, BC_ENTER_LOOPER, NULL);
 	signal_ready();
-	wire_wait(wire, &got);
+	wire_wait_call(wire, &got);
 	fail("an idle process received a call");
 }
 
-static void start_thread(int fd)
+static void start_thread(const struct wire *first)
 {
 	struct wire *wire = calloc(1, sizeof(*wire));
 	pthread_t thread;
 
 	if (!wire)
 		fail("no memory for a thread");
-	wire->fd = fd;
+	wire_share(wire, first);
 	if (pthread_create(&thread, NULL, wait_for_call, wire))
 		fail_errno("a thread of an idle client");
 }
@@ -54,13 +54,13 @@ static void idle(const char *device, int first, int nr_objects, int nr_threads)
 {
 	struct wire wire;
 
-	wire_open(&wire, device, WIRE_MAP_BYTES);
+	wire_open(&wire, device, 0);
 	for (int i = 0; i < nr_objects; i++)
 		registry_publish(&wire, (uint64_t)(first + i));
 	if (!nr_objects)
 		registry_lookup(&wire, 0);
 	for (int i = 1; i < nr_threads; i++)
-		start_thread(wire.fd);
+		start_thread(&wire);
 	wait_for_call(&wire);
 }
 

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define NR_DEATHS 64	/* of a process that ends; bench/vm/run divides by it */
@@ -70,12 +69,6 @@ static const struct flat_binder_object *object_in(const struct binder_transactio
 	return object;
 }
 
-static void wait_call(struct wire *wire, struct binder_transaction_data *got)
-{
-	if (wire_wait(wire, got) != BR_TRANSACTION)
-		fail("received a reply instead of a call");
-}
-
 static void *memory(size_t bytes)
 {
 	void *new = calloc(1, bytes);
@@ -93,11 +86,11 @@ static void call_client(struct server *server, uint32_t code)
 
 	message.target.handle = server->client;
 	if (code == ONE_WAY) {
-		/* The next wire_wait() sends it. */
-		wire_put(&server->wire, BC_TRANSACTION, &message, sizeof(message));
+		/* The next read sends it. */
+		wire_put(&server->wire, BC_TRANSACTION, &message);
 	} else {
 		wire_call(&server->wire, &message, &answer);
-		wire_free(&server->wire, answer.data.ptr.buffer);
+		wire_free(&server->wire, &answer);
 	}
 }
 
@@ -109,7 +102,7 @@ static void serve_call(struct server *server, const struct binder_transaction_da
 
 	if (got->code == HELLO) {
 		server->client = object_in(got, BINDER_TYPE_HANDLE)->handle;
-		wire_put(wire, BC_ACQUIRE, &server->client, sizeof(server->client));
+		wire_put(wire, BC_ACQUIRE, &server->client);
 	} else if (got->code == NEW_OBJECT) {
 		reply = message_of(0, &object, 1);
 		server->nr_objects++;
@@ -119,7 +112,7 @@ static void serve_call(struct server *server, const struct binder_transaction_da
 		if (close((int)object_in(got, BINDER_TYPE_FD)->handle))
 			fail_errno("a received file");
 	}
-	wire_free(wire, got->data.ptr.buffer);
+	wire_free(wire, got);
 	if (got->code == ONE_WAY || got->code == CALL_BACK)
 		call_client(server, got->code);
 	if (got->code != ONE_WAY)
@@ -131,12 +124,12 @@ static void operations_serve(void *state, const struct cell *cell, int pair)
 	struct binder_transaction_data got;
 	struct server server = { 0 };
 
-	wire_open(&server.wire, cell->address, WIRE_MAP_BYTES);
+	wire_open(&server.wire, cell->address, 0);
 	registry_publish(&server.wire, (uint64_t)pair);
-	wire_put(&server.wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_put(&server.wire, BC_ENTER_LOOPER, NULL);
 	cell_process_ready();
 	for (;;) {
-		wait_call(&server.wire, &got);
+		wire_wait_call(&server.wire, &got);
 		serve_call(&server, &got);
 	}
 }
@@ -150,11 +143,11 @@ static struct connection *introduce(const struct cell *cell, int pair, uint32_t 
 	struct flat_binder_object mine = own_object(1);
 	struct binder_transaction_data hello = message_of(HELLO, &mine, 1), answer;
 
-	wire_open(&new->wire, cell->address, WIRE_MAP_BYTES);
+	wire_open(&new->wire, cell->address, 0);
 	hello.target.handle = registry_lookup(&new->wire, (uint64_t)pair);
 	wire_call(&new->wire, &hello, &answer);
-	wire_free(&new->wire, answer.data.ptr.buffer);
-	wire_put(&new->wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_free(&new->wire, &answer);
+	wire_put(&new->wire, BC_ENTER_LOOPER, NULL);
 	new->request = message_of(code, NULL, 0);
 	new->request.target.handle = hello.target.handle;
 	return new;
@@ -171,9 +164,9 @@ static void oneway_call(void *connection)
 	struct connection *mine = connection;
 	struct binder_transaction_data got;
 
-	wire_put(&mine->wire, BC_TRANSACTION, &mine->request, sizeof(mine->request));
-	wait_call(&mine->wire, &got);
-	wire_free(&mine->wire, got.data.ptr.buffer);
+	wire_put(&mine->wire, BC_TRANSACTION, &mine->request);
+	wire_wait_call(&mine->wire, &got);
+	wire_free(&mine->wire, &got);
 }
 
 static void *object_connect(void *state, const struct cell *cell, int pair)
@@ -193,10 +186,10 @@ static void object_call(void *connection)
 	wire_call(&mine->wire, &mine->request, &answer);
 	handle = object_in(&answer, BINDER_TYPE_HANDLE)->handle;
 	for (int i = 0; i < 2; i++)
-		wire_put(&mine->wire, take[i], &handle, sizeof(handle));
-	wire_free(&mine->wire, answer.data.ptr.buffer);
+		wire_put(&mine->wire, take[i], &handle);
+	wire_free(&mine->wire, &answer);
 	for (int i = 0; i < 2; i++)
-		wire_put(&mine->wire, drop[i], &handle, sizeof(handle));
+		wire_put(&mine->wire, drop[i], &handle);
 }
 
 /* Each call of @mine carries an object of @type. */
@@ -234,7 +227,7 @@ static void plain_call(void *connection)
 	struct binder_transaction_data answer;
 
 	wire_call(&mine->wire, &mine->request, &answer);
-	wire_free(&mine->wire, answer.data.ptr.buffer);
+	wire_free(&mine->wire, &answer);
 }
 
 static void *nested_connect(void *state, const struct cell *cell, int pair)
@@ -247,13 +240,12 @@ static void nested_call(void *connection)
 	struct binder_transaction_data got, reply = message_of(0, NULL, 0);
 	struct connection *mine = connection;
 
-	wire_put(&mine->wire, BC_TRANSACTION, &mine->request, sizeof(mine->request));
-	wait_call(&mine->wire, &got);
-	wire_free(&mine->wire, got.data.ptr.buffer);
+	wire_put(&mine->wire, BC_TRANSACTION, &mine->request);
+	wire_wait_call(&mine->wire, &got);
+	wire_free(&mine->wire, &got);
 	wire_reply(&mine->wire, &reply);
-	if (wire_wait(&mine->wire, &got) != BR_REPLY)
-		fail("received a call instead of a reply");
-	wire_free(&mine->wire, got.data.ptr.buffer);
+	wire_wait_reply(&mine->wire, &got);
+	wire_free(&mine->wire, &got);
 }
 
 #define CALL_PEER(name_, call_)                                                               \
@@ -285,9 +277,9 @@ static void *deaths_connect(void *state, const struct cell *cell, int pair)
 
 	new->device = cell->address;
 	new->number = (uint64_t)pair;
-	wire_open(&new->wire, new->device, WIRE_MAP_BYTES);
+	wire_open(&new->wire, new->device, 0);
 	registry_publish(&new->wire, new->number);
-	wire_put(&new->wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_put(&new->wire, BC_ENTER_LOOPER, NULL);
 	return new;
 }
 
@@ -298,9 +290,9 @@ static void send_objects(struct mourner *mine)
 
 	for (uint64_t i = 0; i < NR_DEATHS; i++)
 		objects[i] = own_object(OBJECTS_FROM + i);
-	wire_open(&mine->owner, mine->device, WIRE_MAP_BYTES);
+	wire_open(&mine->owner, mine->device, 0);
 	message.target.handle = registry_lookup(&mine->owner, mine->number);
-	wire_put(&mine->owner, BC_TRANSACTION, &message, sizeof(message));
+	wire_put(&mine->owner, BC_TRANSACTION, &message);
 	wire_write(&mine->owner);
 }
 
@@ -311,17 +303,17 @@ static void deaths_before_call(void *connection)
 	struct binder_transaction_data got;
 
 	send_objects(mine);
-	wait_call(&mine->wire, &got);
+	wire_wait_call(&mine->wire, &got);
 	objects = (const void *)(uintptr_t)got.data.ptr.buffer;
 	if (got.data_size != NR_DEATHS * sizeof(*objects))
 		fail("received %llu bytes of objects", got.data_size);
 	for (int i = 0; i < NR_DEATHS; i++) {
 		mine->handles[i] = objects[i].handle;
-		wire_put(&mine->wire, BC_INCREFS, &mine->handles[i], sizeof(uint32_t));
-		wire_put(&mine->wire, BC_ACQUIRE, &mine->handles[i], sizeof(uint32_t));
+		wire_put(&mine->wire, BC_INCREFS, &mine->handles[i]);
+		wire_put(&mine->wire, BC_ACQUIRE, &mine->handles[i]);
 		wire_write(&mine->wire);
 	}
-	wire_free(&mine->wire, got.data.ptr.buffer);
+	wire_free(&mine->wire, &got);
 	wire_write(&mine->wire);
 }
 
@@ -329,38 +321,34 @@ static void put_notice(struct mourner *mine, uint32_t command, uint64_t number)
 {
 	struct binder_handle_cookie argument = { mine->handles[number], number };
 
-	wire_put(&mine->wire, command, &argument, sizeof(argument));
+	wire_put(&mine->wire, command, &argument);
 	wire_write(&mine->wire);
 }
 
-static void bury(struct mourner *mine, const void *argument)
+static void bury(struct mourner *mine, uint64_t number)
 {
-	uint64_t number;
-
-	memcpy(&number, argument, sizeof(number));
 	put_notice(mine, BC_CLEAR_DEATH_NOTIFICATION, number);
-	wire_put(&mine->wire, BC_DEAD_BINDER_DONE, &number, sizeof(number));
-	wire_put(&mine->wire, BC_RELEASE, &mine->handles[number], sizeof(uint32_t));
-	wire_put(&mine->wire, BC_DECREFS, &mine->handles[number], sizeof(uint32_t));
+	wire_put(&mine->wire, BC_DEAD_BINDER_DONE, &number);
+	wire_put(&mine->wire, BC_RELEASE, &mine->handles[number]);
+	wire_put(&mine->wire, BC_DECREFS, &mine->handles[number]);
 }
 
 static void deaths_call(void *connection)
 {
 	struct mourner *mine = connection;
-	const void *argument;
-	uint32_t code;
+	struct returned item;
 
 	for (uint64_t i = 0; i < NR_DEATHS; i++)
 		put_notice(mine, BC_REQUEST_DEATH_NOTIFICATION, i);
 	wire_close(&mine->owner);
 	for (int left = NR_DEATHS; left;) {
-		code = wire_next(&mine->wire, &argument);
-		if (code == BR_DEAD_BINDER)
-			bury(mine, argument);
-		else if (code == BR_CLEAR_DEATH_NOTIFICATION_DONE)
+		wire_next(&mine->wire, &item);
+		if (item.cmd == BR_DEAD_BINDER)
+			bury(mine, item.cookie);
+		else if (item.cmd == BR_CLEAR_DEATH_NOTIFICATION_DONE)
 			left--;
-		else if (code != BR_NOOP)
-			fail("unexpected return 0x%x", code);
+		else
+			fail("unexpected return 0x%x", item.cmd);
 	}
 }
 
@@ -391,7 +379,7 @@ static void open_call(void *connection)
 {
 	struct opener *mine = connection;
 
-	wire_open(&mine->wire, mine->device, WIRE_MAP_BYTES);
+	wire_open(&mine->wire, mine->device, 0);
 	wire_close(&mine->wire);
 }
 

@@ -42,6 +42,12 @@ struct peer {
 
 	/* One call and its reply. */
 	void (*call)(void *connection);
+
+	/*
+	 * In the parent, when all calls are made: prints further members of the record. NULL: there
+	 * are none.
+	 */
+	void (*report)(const struct cell *cell);
 };
 
 extern const struct peer peer_binder;
@@ -66,11 +72,14 @@ extern const struct peer peer_file;
 extern const struct peer peer_deaths;
 extern const struct peer peer_open;
 
-/* Calls whose ends record timestamps; see stages.h. */
+/* Calls whose ends record timestamps; see stages.c. */
 extern const struct peer peer_stages;
 
-/* Calls of mixed sizes to one server; see alloc.h. */
+/* Calls of mixed sizes to one server; see alloc.c. */
 extern const struct peer peer_alloc;
+
+/* No call at all: work that keeps a processor busy; see spin.c. */
+extern const struct peer peer_spin;
 
 /* The peers of this program (see peers_plain.c and peers_all.c), NULL at the end. */
 extern const struct peer *const peers[];

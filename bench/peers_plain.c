@@ -7,6 +7,6 @@
 const struct peer *const peers[] = { &peer_binder, &peer_unix,	 &peer_pipe,   &peer_futex,
 				     &peer_entry,  &peer_oneway, &peer_object, &peer_handle,
 				     &peer_nested, &peer_file,	 &peer_deaths, &peer_open,
-				     NULL };
+				     &peer_alloc,  &peer_stages, &peer_spin,   NULL };
 
 void (*const run_broker)(const char *path) = NULL;

@@ -10,7 +10,6 @@
 #include "bench/fail.h"
 
 #include <stdbool.h>
-#include <sys/ioctl.h>
 
 #define MAX_SERVERS 65536
 
@@ -38,32 +37,30 @@ static struct binder_transaction_data data_of(uint32_t code, const struct messag
 void registry_run(const char *device, void (*ready)(void))
 {
 	static uint32_t handles[MAX_SERVERS];
-	uint32_t none = 0;
 	struct wire wire;
 
-	wire_open(&wire, device, WIRE_MAP_BYTES);
-	if (ioctl(wire.fd, BINDER_SET_CONTEXT_MGR, &none))
-		fail_errno("%s: BINDER_SET_CONTEXT_MGR", device);
-	wire_put(&wire, BC_ENTER_LOOPER, NULL, 0);
+	wire_open(&wire, device, 0);
+	if (port_manage(&wire.port))
+		fail("%s has a context manager, or none is possible", device);
+	wire_put(&wire, BC_ENTER_LOOPER, NULL);
 	ready();
 	for (;;) {
 		struct binder_transaction_data got, reply;
 		const struct message *message;
 		struct message answer = { 0 };
 
-		if (wire_wait(&wire, &got) != BR_TRANSACTION)
-			fail("the registry received a reply instead of a call");
+		wire_wait_call(&wire, &got);
 		message = (const void *)(uintptr_t)got.data.ptr.buffer;
 		if (got.data_size != sizeof(*message) || message->number >= MAX_SERVERS)
 			fail("the registry received a malformed call");
 		answer.number = message->number;
 		if (got.code == PUBLISH) {
 			handles[message->number] = message->object.handle;
-			wire_put(&wire, BC_ACQUIRE, &message->object.handle, sizeof(uint32_t));
+			wire_put(&wire, BC_ACQUIRE, &message->object.handle);
 		}
 		answer.object.hdr.type = BINDER_TYPE_HANDLE;
 		answer.object.handle = handles[answer.number];
-		wire_free(&wire, got.data.ptr.buffer);
+		wire_free(&wire, &got);
 		reply = data_of(0, &answer, got.code == LOOKUP);
 		wire_reply(&wire, &reply);
 	}
@@ -88,7 +85,7 @@ void registry_publish(struct wire *wire, uint64_t number)
 	struct binder_transaction_data call = data_of(PUBLISH, &message, true), answer;
 
 	wire_call(wire, &call, &answer);
-	wire_free(wire, answer.data.ptr.buffer);
+	wire_free(wire, &answer);
 }
 
 uint32_t registry_lookup(struct wire *wire, uint64_t number)
@@ -103,7 +100,7 @@ uint32_t registry_lookup(struct wire *wire, uint64_t number)
 	if (answer.data_size != sizeof(*found) || found->object.hdr.type != BINDER_TYPE_HANDLE)
 		fail("no server %llu is published", (unsigned long long)number);
 	handle = found->object.handle;
-	wire_put(wire, BC_ACQUIRE, &handle, sizeof(handle));
-	wire_free(wire, answer.data.ptr.buffer);
+	wire_put(wire, BC_ACQUIRE, &handle);
+	wire_free(wire, &answer);
 	return handle;
 }

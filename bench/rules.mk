@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
-# bench-ipc has the peers that need no library, bench-peers all. See docs/PERFORMANCE.md.
+# bench-ipc has the peers that need no library, bench-peers all. See docs/TESTING.md.
 BENCH_PLAIN := $(patsubst %,bench/%.c,main cell child histogram scheduling payload wire registry \
-	idle_clients binder stream futex entry operations stages alloc pause)
-BENCH_ALL := $(patsubst %,bench/%.c,dbus broker rpc far peers_all)
+	idle_clients binder stream futex entry operations stages alloc spin) \
+	tests/lib/binder.c tests/lib/binder_port.c
+BENCH_ALL := $(patsubst %,bench/%.c,dbus broker peers_all)
 
 PROGRAMS += $(BIN)/bench-ipc
 $(BIN)/bench-ipc: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(OBJ)/bench/peers_plain.o
@@ -18,30 +19,22 @@ $(BIN)/bench-peers: LDLIBS += -lsystemd -lgcc_s -lm
 $(BIN)/bench-peers: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(BENCH_ALL:%.c=$(OBJ)/%.o) $(RPC_PEERS)
 $(BENCH_ALL:%.c=$(OBJ)/%.o): | bench-setup
 
-# Does nothing if the packages are installed.
+# Before the peers are compiled.
 .PHONY: bench-setup
 bench-setup:
 	@scripts/setup bench
 
-BENCH_TARGETS += bench-peers
+comma := ,
+BENCH ?= targets --output $(BUILD)/bench
+# The kernels that BENCH names; without a name those that `anybinder bench vm` takes.
+BENCH_KERNELS = $(or $(filter $(MODULE_ALL_KVERS),$(subst $(comma), ,$(BENCH))), \
+	6.12 $(if $(filter alloc,$(BENCH)),6.1))
+BENCH_NEEDS = $(if $(filter vm,$(BENCH)), \
+	vm-fetch $(BENCH_KERNELS:%=module-%) $(BENCH_KERNELS:%=module-locking-%), \
+	$(BIN)/bench-peers $(BIN)/anybinderd-locking)
 
-# The tables of docs/RPC.md.
-.PHONY: bench-link
-# bench-link: calls over a link, side by side with gRPC over TLS (5 minutes; not part of bench)
-bench-link: $(BIN)/bench-peers $(BIN)/anybinder $(BIN)/anybinderd
-	@$(BIN)/anybinder bench throughput --peers binder,grpc-tls,rpc-tls,link,link-accessor \
-		--pairs 1,4 --sizes 0,4k,64k --output $(BUILD)/bench/link \
-		$(or $(BENCH_ARGS),--rounds 10 --duration-ms 1000)
-	@echo; bench/tables $(BUILD)/bench/link/throughput.json
-
-# Arguments for bench/handover: make bench-handover BENCH_ARGS="--hand-overs 200"
-.PHONY: bench-handover
-# bench-handover: for how long clients wait when the daemon is replaced (a minute)
-bench-handover: $(BIN)/bench-ipc $(BIN)/anybinderd
-	@bench/handover $(BENCH_ARGS)
-
-BENCH_TARGETS += bench-handover
-
-# Arguments for bench/run, too: make bench BENCH_ARGS=--quick
-bench-peers: $(BIN)/bench-peers $(BIN)/bench-ipc $(BIN)/anybinder $(BIN)/anybinderd $(BIN)/anybinderd-locking
-	@bench/run $(BENCH_ARGS)
+.PHONY: bench
+## bench: measurements, by default beside other IPC (BENCH="vm count --kernel 6.12": docs/TESTING.md)
+bench: all
+	@$(MAKE) --no-print-directory $(BENCH_NEEDS)
+	@$(BIN)/anybinder bench $(BENCH)

@@ -15,26 +15,20 @@
 void scheduling_parse_cpus(struct scheduling *scheduling, const char *text)
 {
 	const char *at = text;
+	unsigned int cpu;
+	int taken;
 
 	CPU_ZERO(&scheduling->cpus);
 	scheduling->has_cpus = true;
 	do {
-		unsigned int first, last;
-		int taken = 0;
-
-		if (sscanf(at, "%u%n", &first, &taken) != 1)
-			fail("%s is not a list of CPUs; write it like 0,2-3", text);
+		taken = 0;
+		if (sscanf(at, "%u%n", &cpu, &taken) != 1 || cpu >= CPU_SETSIZE)
+			fail("%s is not a list of CPUs; write it like 0,2,3", text);
+		CPU_SET(cpu, &scheduling->cpus);
 		at += taken;
-		last = first;
-		if (*at == '-' && sscanf(at, "-%u%n", &last, &taken) == 1)
-			at += taken;
-		if (last >= CPU_SETSIZE || first > last)
-			fail("%s is not a list of CPUs; write it like 0,2-3", text);
-		for (unsigned int cpu = first; cpu <= last; cpu++)
-			CPU_SET(cpu, &scheduling->cpus);
 	} while (*at++ == ',');
 	if (at[-1])
-		fail("%s is not a list of CPUs; write it like 0,2-3", text);
+		fail("%s is not a list of CPUs; write it like 0,2,3", text);
 }
 
 void scheduling_parse_policy(struct scheduling *scheduling, const char *text)

@@ -17,7 +17,7 @@ struct scheduling {
 	int priority;		/* nice value, or real-time priority */
 };
 
-/* Parses a list of CPUs such as 0,2-3. Ends the process if @text is not one. */
+/* Parses a list of CPUs such as 0,2,3. Ends the process if @text is not one. */
 void scheduling_parse_cpus(struct scheduling *scheduling, const char *text);
 
 /* Parses other:NICE or fifo:PRIORITY. Ends the process if @text is neither. */

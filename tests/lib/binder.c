@@ -154,9 +154,19 @@ bool returns_next(struct returns *in, struct returned *item)
 	size = _IOC_SIZE(cmd);
 	if (size > left - sizeof(cmd) || size > sizeof(item->with_secctx))
 		return false;
-	*item = (struct returned){ .cmd = cmd };
-	__builtin_memcpy(&item->with_secctx, at + sizeof(cmd), size);
 	in->at += sizeof(cmd) + size;
+	item->cmd = cmd;
+	item->data = NULL;
+	item->offsets = NULL;
+	item->secctx = NULL;
+	/* Most returns have no argument, and most arguments are transactions: a copy of their size
+	 * takes no call. */
+	if (!size)
+		return true;
+	if (size == sizeof(item->txn))
+		__builtin_memcpy(&item->txn, at + sizeof(cmd), sizeof(item->txn));
+	else
+		__builtin_memcpy(&item->with_secctx, at + sizeof(cmd), size);
 	if (returned_is_payload(item)) {
 		item->data = (const void *)(uintptr_t)item->txn.data.ptr.buffer;
 		item->offsets = (const void *)(uintptr_t)item->txn.data.ptr.offsets;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # The Rust driver of mainline as a further reference; on request, not in CI: it takes an hour.
 
-# Number of differential scripts, and what is left out: e.g. VM_RUST_BENCH=--only=count
+# Number of differential scripts.
 VM_RUST_SEEDS ?= 45
-VM_RUST_BENCH ?=
+VM_RUST_BENCH = $(BIN)/anybinder bench vm $(1) --drivers ref,rust,module --output $(BUILD)/bench/rust
 
 .PHONY: vm-rust vm-rust-run
 # vm-rust: the Rust driver, the C driver and the module on one kernel; an hour
@@ -20,4 +20,6 @@ vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/a
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
 	/usr/bin/python3 -m pytest --long --vm -k newest-rust tests/kernel/module/test_beside.py
 	vm/rust-driver/compare.py $(VM_RUST_SEEDS); found=$$?; \
-		bench/vm/rust $(VM_RUST_BENCH) && bench/vm/rust --write && exit $$found
+		$(call VM_RUST_BENCH,count --kernel newest) && \
+		$(call VM_RUST_BENCH,throughput --kernel newest) && \
+		$(call VM_RUST_BENCH,alloc --kernels newest) && exit $$found

@@ -66,9 +66,9 @@ def test_reclaiming_thread_inherits_an_urgent_caller_s_priority(program):
     write(f"{EVENTS}/sched/sched_pi_setprio/enable", "1")
     with reclaiming(LEAST_URGENT):
         for _ in range(ENOUGH_ROUNDS):
-            subprocess.run([program("bench-ipc"), "alloc", "--address", "/dev/binder", "--class",
-                            "fifo:99", "--pairs", "2", "--delay-us", "200",
-                            "--duration-ms", "500"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([program("bench-ipc"), "call", "--peer", "alloc", "--address",
+                            "/dev/binder", "--class", "fifo:99", "--pairs", "2", "--delay-us",
+                            "200", "--duration-ms", "500"], check=True, stdout=subprocess.DEVNULL)
             if seen("sched_pi_setprio"):
                 return
     pytest.fail("no reclaiming thread has inherited it")

@@ -8,17 +8,15 @@ import pytest
 from anybinder.process import until
 
 FEW = "--pairs 1,2 --sizes 0,4k/0 --calls 50 --rounds 2"
-several_cores = pytest.mark.skipif(os.cpu_count() == 1, reason="there is only one core")
 
 
 @pytest.mark.parametrize("status, pattern, words", [
     (0, "^  binder  *[0-9.]* *[0-9.]*", f"throughput --peers binder,unix,pipe {FEW}"),
-    (0, "^pipe,2,4096,0,1,", f"throughput --peers pipe {FEW} --csv"),
+    (0, "^. pipe . ", f"throughput --peers pipe {FEW} --markdown"),
     (0, "NOTE: 64 pairs are more than the [0-9]* cores",
      "throughput --peers pipe --pairs 64 --sizes 0 --calls 2 --rounds 1"),
     (0, "NOTE: as few as 50 calls in a line: its p99 and",
      "throughput --peers pipe --pairs 1 --sizes 0 --calls 50 --rounds 1"),
-    (2, "cannot be used with", "throughput --csv --json"),
     (0, "^  pipe", "throughput --peers pipe --pairs 2 --sizes 0 --measured 1 --rounds 2"),
     (2, "needs more than 2 pairs", "throughput --pairs 2,4 --measured 2"),
     (0, "^  pipe",
@@ -33,13 +31,11 @@ several_cores = pytest.mark.skipif(os.cpu_count() == 1, reason="there is only on
     (2, "is not a policy", "throughput --client-sched rr:3"),
     (2, "write it like LABEL=PATH", "throughput --device /dev/binder"),
     (1, "/nonexistent cannot be opened", "throughput --device x=/nonexistent"),
-    pytest.param(0, "^  binder  *apart  *[0-9]",
-                 "cores --pairs 1,3 --rounds 1 --duration-ms 200", marks=several_cores),
-    (1, "There is no peer x", "cores --peers x"),
+    (2, "is not a load", "handover --loads 5"),
+    (2, "invalid value", "vm count --drivers x"),
     (0, "framework's share", "addints -n 50 -d 10 --rounds 2 --server-cpu 0"),
     (3, "Nothing is mounted", "addints -n 50 --here"),
     (2, "is not a policy", "alloc --classes other:20"),
-    (1, "reading /nonexistent", "alloc --merge /nonexistent"),
     (2, "not in 1..=4000", "stages -n 5000"),
     (1, "No such file", "stages --device /nonexistent")],
     ids=lambda one: one if isinstance(one, str) else "")
@@ -88,28 +84,26 @@ def test_files_of_throughput(output):
     contains(found["throughput.json"], '"as few as', '"p99_9_us"')
 
 
-@several_cores
-def test_files_of_cores(output):
-    found = output("^  pipe  *all cores ", "cores --peers pipe --rounds 2 --duration-ms 200")
-    contains(found["cores.json"], '"placement": "apart"')
-    contains(found["cores.svg"], "calls per second")
+def test_files_of_targets(output):
+    found = output("^  idle daemon, memory .* met", "targets --quick --peers pipe,binder "
+                   "--rounds 1 --duration-ms 5 --clients 20")
+    contains(found["targets.json"], '"behind"', '"memory"')
+    contains(found["targets.svg"], "calls per second")
 
 
-def test_one_core(absent):
-    absent(1, "There is only one core", "-c", "0", absent.command.program, "bench", "cores",
-           "--peers", "pipe", program="taskset")
+def test_files_of_hand_overs(output):
+    found = output("worst pause", "handover --hand-overs 1 --loads 5:1:5")
+    contains(found["handover.json"], '"pause_ms"', '"seen_ms"')
 
 
 def test_files_of_addints(output):
-    contains(output("^framework ", "addints -n 50 --rounds 1")["addints.json"],
+    contains(output("^  framework ", "addints -n 50 --rounds 1")["addints.json"],
              '"framework_share"')
 
 
 def test_files_of_alloc(output):
-    output("^anybinderd *other:19 ", "alloc --no-reclaim --duration-ms 50 "
-           "--classes other:0,other:19 --clients 1")
-    found = output("reclaim was requested: anybinderd 0, anybinderd 0",
-                   "alloc --merge FIGURES/alloc.json FIGURES/alloc.json")
+    found = output("^  anybinderd *other:19 ", "alloc --no-reclaim --duration-ms 50 "
+                   "--classes other:0,other:19 --clients 1")
     contains(found["alloc.svg"], "anybinderd: duration of a call")
 
 

@@ -3,14 +3,15 @@
 //!
 //! There is no schema compiler: a parameter and a result are of type AnyPointer and point to data.
 //! The bootstrap object is the server.
-use crate::{check_size, connect, listen, runtime, OrFail, Ready, PATTERN};
+use crate::c::ready;
+use crate::pair::Pair;
+use crate::{check_size, connect, listen, runtime, OrFail, PATTERN};
 use capnp::any_pointer;
 use capnp::capability::{DispatchCallResult, FromClientHook, FromServer, Promise, Rc, Server};
 use capnp::private::capability::ClientHook;
 use capnp_rpc::rpc_twoparty_capnp::Side;
 use capnp_rpc::twoparty::VatNetwork;
 use capnp_rpc::RpcSystem;
-use std::os::unix::net::SocketAddr;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 use tokio::task::LocalSet;
@@ -91,13 +92,13 @@ fn network(stream: UnixStream, side: Side) -> Box<VatNetwork<impl futures_io::As
     ))
 }
 
-pub fn serve(address: &SocketAddr, request_bytes: usize, reply_bytes: usize, ready: Ready) {
+pub fn serve(pair: &Pair) {
     let echo = Echo {
-        request_bytes,
-        reply: vec![PATTERN; reply_bytes],
+        request_bytes: pair.request_bytes,
+        reply: vec![PATTERN; pair.reply_bytes],
     };
     LocalSet::new().block_on(&runtime(), async {
-        let listener = listen(address);
+        let listener = listen(pair);
         ready();
         let server: EchoClient = capnp_rpc::new_client(echo);
         // One connection at a time; a client that disconnects is not an error.
@@ -119,11 +120,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(address: &SocketAddr, request_bytes: usize, reply_bytes: usize) -> Self {
+    pub fn new(pair: &Pair) -> Self {
         let runtime = runtime();
         let tasks = LocalSet::new();
         let server = tasks.block_on(&runtime, async {
-            let mut system = RpcSystem::new(network(connect(address), Side::Client), None);
+            let mut system = RpcSystem::new(network(connect(pair), Side::Client), None);
             let server = system.bootstrap(Side::Server);
             tokio::task::spawn_local(system);
             server
@@ -132,8 +133,8 @@ impl Client {
             runtime,
             tasks,
             server,
-            request: vec![PATTERN; request_bytes],
-            reply_bytes,
+            request: vec![PATTERN; pair.request_bytes],
+            reply_bytes: pair.reply_bytes,
         }
     }
 

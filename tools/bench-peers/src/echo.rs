@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Binder by rsbinder and its generated code: one method whose argument and result are bytes. Its
 //! service is on this machine, behind RPC Binder over TLS, or behind `anybinder export` and `link`.
-use crate::far::{anybinder, Pair, SERVER_NAME};
-use crate::{check_size, fail, OrFail, Ready, PATTERN};
+use crate::c::ready;
+use crate::pair::{anybinder, Pair, SERVER_NAME};
+use crate::{check_size, fail, OrFail, PATTERN};
 use generated::anybinder::bench::IEcho::{BnEcho, IEcho};
 use rsbinder::rpc::{RpcClientConfig, RpcServer, RpcSession};
 use rsbinder::{BinderResult, FromIBinder, Interface, ProcessState, SIBinder, Strong};
@@ -69,7 +70,7 @@ impl Client {
 }
 
 /// Serves without a driver, like gRPC: one process at each end.
-pub fn serve_tls(pair: &Pair, ready: Ready) {
+pub fn serve_tls(pair: &Pair) {
     let config = pair.credentials("server").server(false).or_fail("the keys");
     let server = RpcServer::setup_tcp_server_tls(pair.address, config).or_fail("listening");
     server.set_android13plus(WIRE_VERSION);
@@ -135,8 +136,8 @@ fn command(pair: &Pair, machine: &str, words: &[&str]) -> Command {
 
 /// Serves on one machine, and starts what gives the service to the other one.
 ///
-/// * `accessor`: the client speaks RPC Binder with the link
-pub fn serve_link(pair: &Pair, accessor: bool, ready: Ready) {
+/// * `options`: of `anybinder link`
+pub fn serve_link(pair: &Pair, options: &[&str]) {
     open(pair, "server");
     let begin = Instant::now();
     let manager = loop {
@@ -146,16 +147,15 @@ pub fn serve_link(pair: &Pair, accessor: bool, ready: Ready) {
             Err(_) => std::thread::sleep(POLL_INTERVAL),
         }
     };
-    let added = manager.add_service(&pair.name, echo(pair));
+    let name = pair.service();
+    let added = manager.add_service(&name, echo(pair));
     added.or_fail("registering the service");
     let address = format!("tls://{}", pair.address);
-    let words = ["export", &pair.name, "--listen", &address];
+    let words = ["export", &name, "--listen", &address];
     let export = start(&mut command(pair, "server", &words), "exported at");
-    let words = ["link", &pair.name, &address, "--server-name", SERVER_NAME];
+    let words = ["link", &name, &address, "--server-name", SERVER_NAME];
     let mut link = command(pair, "client", &words);
-    if accessor {
-        link.arg("--accessor=only");
-    }
+    link.args(options);
     let link = start(&mut link, "linked to");
     ready();
     std::thread::spawn(|| wait(export));
@@ -165,7 +165,7 @@ pub fn serve_link(pair: &Pair, accessor: bool, ready: Ready) {
 pub fn connect_link(pair: &Pair) -> Client {
     open(pair, "client");
     let manager = rsbinder::hub::default().or_fail("the service manager");
-    let found = manager.try_get_service(&pair.name).or_fail("the link");
+    let found = manager.try_get_service(&pair.service()).or_fail("the link");
     match found {
         Some(service) => Client::new(service, None, pair),
         None => fail("the link", "the service is not registered"),

@@ -3,11 +3,12 @@
 //!
 //! The code that tonic-build would generate from a .proto file is written out here: it is short,
 //! and the build does not need the protobuf compiler.
-use crate::{check_size, connect, listen, runtime, OrFail, Ready, PATTERN};
+use crate::c;
+use crate::pair::Pair;
+use crate::{check_size, connect, listen, runtime, OrFail, PATTERN};
 use prost::bytes::Bytes;
 use std::convert::Infallible;
 use std::future::{ready, Ready as Immediate};
-use std::os::unix::net::SocketAddr;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
 use tokio::runtime::Runtime;
@@ -42,10 +43,10 @@ pub struct Echo {
 }
 
 impl Echo {
-    pub fn new(request_bytes: usize, reply_bytes: usize) -> Self {
+    pub fn new(pair: &Pair) -> Self {
         Echo {
-            request_bytes,
-            reply: Payload::of(reply_bytes),
+            request_bytes: pair.request_bytes,
+            reply: Payload::of(pair.reply_bytes),
         }
     }
 }
@@ -82,11 +83,11 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-pub fn serve(address: &SocketAddr, request_bytes: usize, reply_bytes: usize, ready: Ready) {
-    let echo = Echo::new(request_bytes, reply_bytes);
+pub fn serve(pair: &Pair) {
+    let echo = Echo::new(pair);
     runtime().block_on(async {
-        let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(address));
-        ready();
+        let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(pair));
+        c::ready();
         Server::builder()
             .add_service(echo)
             .serve_with_incoming(incoming)
@@ -103,11 +104,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(address: &SocketAddr, request_bytes: usize, reply_bytes: usize) -> Self {
+    pub fn new(pair: &Pair) -> Self {
         let runtime = runtime();
         let channel = runtime.block_on(async {
             // The URI is ignored: there is one connection, made here.
-            let stream = Mutex::new(Some(connect(address)));
+            let stream = Mutex::new(Some(connect(pair)));
             let connector = tower::service_fn(move |_: Uri| {
                 let stream = stream.lock().ok().and_then(|mut stream| stream.take());
                 ready(match stream {
@@ -120,21 +121,16 @@ impl Client {
                 .await
                 .or_fail("connecting gRPC")
         });
-        Client::of(runtime, channel, request_bytes, reply_bytes)
+        Client::of(runtime, channel, pair)
     }
 
     /// * `runtime`: runs the channel's tasks
-    pub fn of(
-        runtime: Runtime,
-        channel: Channel,
-        request_bytes: usize,
-        reply_bytes: usize,
-    ) -> Self {
+    pub fn of(runtime: Runtime, channel: Channel, pair: &Pair) -> Self {
         Client {
             runtime,
             grpc: tonic::client::Grpc::new(channel),
-            request: Payload::of(request_bytes),
-            reply_bytes,
+            request: Payload::of(pair.request_bytes),
+            reply_bytes: pair.reply_bytes,
         }
     }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gRPC over TLS: both ends have a certificate that an authority signed. rustls and its ciphers are
 //! those of the Binder peers.
-use crate::far::{Pair, SERVER_NAME};
+use crate::c::ready;
 use crate::grpc::{Client, Echo};
-use crate::{runtime, OrFail, Ready};
+use crate::pair::{Pair, SERVER_NAME};
+use crate::{runtime, OrFail};
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig};
 
@@ -12,7 +13,7 @@ fn identity(pair: &Pair, end: &str) -> Identity {
     Identity::from_pem(certificate, key)
 }
 
-pub fn serve(pair: &Pair, ready: Ready) {
+pub fn serve(pair: &Pair) {
     let tls = ServerTlsConfig::new()
         .identity(identity(pair, "server"))
         .client_ca_root(Certificate::from_pem(pair.pem("ca.pem")));
@@ -22,7 +23,7 @@ pub fn serve(pair: &Pair, ready: Ready) {
         Server::builder()
             .tls_config(tls)
             .or_fail("the keys")
-            .add_service(Echo::new(pair.request_bytes, pair.reply_bytes))
+            .add_service(Echo::new(pair))
             .serve_with_incoming(incoming.with_nodelay(Some(true)))
             .await
             .or_fail("serving gRPC");
@@ -45,5 +46,5 @@ pub fn connect(pair: &Pair) -> Client {
             .await
             .or_fail("connecting gRPC")
     });
-    Client::of(runtime, channel, pair.request_bytes, pair.reply_bytes)
+    Client::of(runtime, channel, pair)
 }

@@ -2,27 +2,25 @@
 //! `anybinder bench addints`: what the framework costs. A call that adds two integers is measured
 //! through the framework (an AIDL service and its client, both on rsbinder) and raw (ioctls with as
 //! many bytes).
-use crate::cell::{measure, output_of, Cell, Length, Size};
-use crate::chart::{self, Chart, Line};
+use crate::cell::{output_of, parse, Cell, Length, Size};
+use crate::comparison::{Comparison, Group, Repeat, Subject, COLUMNS};
 use crate::daemon;
-use crate::document;
-use crate::figures::{self, Figures, Rounds};
-use crate::peer::binder_program;
-use crate::progress::Progress;
+use crate::document::{Output, Part};
+use crate::figures::Figures;
+use crate::peer::Peer;
 use crate::scheduling::SchedulingOptions;
+use crate::table::number;
 use anybinder_client::addints::aidl::{BpAddInts, IAddInts};
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Result};
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::mount::Mount;
 use anybinder_mount::temporary::TemporaryInstance;
 use anybinder_mount::{instance, interrupt};
-use serde_json::{json, Value};
-use std::path::{Path, PathBuf};
+use serde_json::json;
 use std::process::{Child, ExitCode};
 
 pub mod client;
 
-const WAYS: [&str; 2] = ["raw", "framework"];
 /// The device of the raw calls, which has no service manager.
 const RAW_DEVICE: &str = "hwbinder";
 
@@ -49,9 +47,8 @@ pub struct Arguments {
     #[command(flatten)]
     scheduling: SchedulingOptions,
 
-    /// Directory for addints.json and addints.svg
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// The size of the AIDL call: a header with the name of the interface in UTF-16, and two integers;
@@ -64,48 +61,12 @@ fn call_size() -> Size {
     }
 }
 
-fn measure_raw(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
-    let cell = Cell {
-        pairs: 1,
-        size: call_size(),
-        length: Length::Calls(arguments.calls),
-        delay_us: arguments.delay_us,
-        measured: 0,
-    };
-    let device = mount.file(RAW_DEVICE);
-    let address = device.to_string_lossy();
-    measure(
-        &binder_program()?,
-        "binder",
-        Some(&address),
-        &cell,
-        &arguments.scheduling,
-    )
-}
-
 fn measure_framework(mount: &Mount, arguments: &Arguments) -> Result<Figures> {
     let mut command = mount.own_command("addints-client")?;
     command
         .args(["--calls", &arguments.calls.to_string()])
         .args(["--delay-us", &arguments.delay_us.to_string()]);
-    arguments.scheduling.apply_to_client(&mut command);
-    let text = output_of(command)?;
-    serde_json::from_str(&text).doing(|| "reading the client's figures".to_string())
-}
-
-fn measure_all(mount: &Mount, arguments: &Arguments) -> Result<[Rounds; 2]> {
-    let mut all = [Rounds::default(), Rounds::default()];
-    let mut progress = Progress::new(u64::from(arguments.rounds) * 2);
-    for round in 0..arguments.rounds {
-        let ways: [fn(&Mount, &Arguments) -> Result<Figures>; 2] = [measure_raw, measure_framework];
-        for ((name, way), rounds) in WAYS.iter().zip(ways).zip(&mut all) {
-            interrupt::check()?;
-            progress.at(format!("round {}: {name}", round + 1));
-            rounds.figures.push((round, way(mount, arguments)?));
-            progress.step();
-        }
-    }
-    Ok(all)
+    parse(&output_of(arguments.scheduling.as_client(&command))?)
 }
 
 /// The service process, killed when dropped.
@@ -118,122 +79,69 @@ impl Drop for Service {
     }
 }
 
-fn measure_at(mount: &Mount, arguments: &Arguments) -> Result<[Rounds; 2]> {
-    let mut command = mount.own_command("demo-service")?;
+fn measure_at(context: &Context, mount: &Mount, arguments: &Arguments) -> Result<()> {
+    let command = mount.own_command("demo-service")?;
+    let mut command = arguments.scheduling.as_server(&command);
     daemon::die_with_parent(&mut command);
-    arguments.scheduling.apply_to_server(&mut command);
     let service = command
         .spawn()
         .doing(|| "starting the service".to_string())?;
     let _service = Service(service);
-    measure_all(mount, arguments)
+    let device = mount.file(RAW_DEVICE);
+    let raw = Peer::plain("raw", "binder", Some(&device.to_string_lossy()))?;
+    let scheduling = &arguments.scheduling;
+    let subjects = vec![
+        Subject::new("raw", |cell| raw.measure(cell, scheduling)),
+        Subject::new("framework", |_| measure_framework(mount, arguments)),
+    ];
+    let cell = Cell {
+        size: call_size(),
+        length: Length::Calls(arguments.calls),
+        delay_us: arguments.delay_us,
+        ..Cell::default()
+    };
+    let mut all = Comparison::new(subjects, vec![Group::of(cell, 0..2)]);
+    all.measure(Repeat::Rounds(arguments.rounds))?;
+    all.check()?;
+    show(context, &all, arguments)
 }
 
-fn document_of(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Result<Value> {
-    let mut ways = Vec::new();
-    for (name, rounds) in WAYS.iter().zip(all) {
-        let histogram = rounds.histogram()?;
-        ways.push(json!({
-            "way": name,
-            "quantiles": figures::quantiles(&histogram),
-            "distribution": figures::curve(&histogram),
-            "rounds": rounds.figures.iter().map(|(number, one)| json!({
-                "round": number, "calls": one.calls, "min_us": one.min_us, "avg_us": one.avg_us,
-                "p50_us": one.p50_us, "p99_us": one.p99_us, "max_us": one.max_us,
-            })).collect::<Vec<_>>(),
-        }));
-    }
-    Ok(json!({
-        "bench": "addints",
-        "machine": document::machine(),
+fn show(context: &Context, all: &Comparison, arguments: &Arguments) -> Result<()> {
+    let [(_, raw), (_, framework)] = &all.groups[0].rows[..] else {
+        return Err(Error::new("Not both were measured."));
+    };
+    let share = raw.ratio(framework, Figures::p50_us).map(|raw| 1.0 - raw);
+    let words = format!(
+        "AddInts: {} rounds of {} calls; medians over the rounds (p99.9: over all calls)\n",
+        arguments.rounds, arguments.calls
+    );
+    let document = json!({
         "calls": arguments.calls,
         "delay_us": arguments.delay_us,
         "rounds": arguments.rounds,
-        "request_bytes": call_size().request_bytes,
-        "reply_bytes": call_size().reply_bytes,
-        "ways": ways,
         "framework_share": share,
-    }))
-}
-
-fn print_table(all: &[Rounds; 2], share: Option<f64>, arguments: &Arguments) -> Result<()> {
-    println!(
-        "AddInts: {} rounds of {} calls; us per call, medians over the rounds \
-         (p99.9: over all calls)",
-        arguments.rounds, arguments.calls
-    );
-    println!(
-        "{:10}{:>9}{:>9}{:>10}{:>9}{:>9}{:>10}",
-        "", "min", "avg", "max", "p50", "p99", "p99.9"
-    );
-    for (name, rounds) in WAYS.iter().zip(all) {
-        let median = |figure: fn(&Figures) -> f64| {
-            rounds.median(|one| Some(figure(one))).unwrap_or_default()
-        };
-        println!(
-            "{name:10}{:>9.1}{:>9.1}{:>10.1}{:>9.1}{:>9.1}{:>10.1}",
-            median(|one| one.min_us),
-            median(|one| one.avg_us),
-            median(|one| one.max_us),
-            median(|one| one.p50_us),
-            median(|one| one.p99_us),
-            rounds.histogram()?.value_at_quantile(0.999) as f64 / 1000.0,
-        );
-    }
-    if let Some(share) = share {
-        println!(
-            "the framework's share of a call (by p50): {:.0} %",
-            share * 100.0
-        );
-    }
-    Ok(())
-}
-
-fn draw(all: &[Rounds; 2], path: &Path) -> chart::Outcome {
-    let mut lines = Vec::new();
-    for (name, rounds) in WAYS.iter().zip(all) {
-        lines.push(Line {
-            bars: Vec::new(),
-            name: name.to_string(),
-            points: chart::tail_points(figures::curve(&rounds.histogram()?)),
-        });
-    }
-    let chart = Chart {
-        title: "AddInts: duration of a call".to_string(),
-        x: "share of calls",
-        y: "us",
-        ticks: chart::tail_ticks(),
-        lines,
-    };
-    chart::draw(path, &[chart], 1, &WAYS.map(String::from), &[])
+    });
+    let mut figures = all.published("addints", document, words, all.table(&COLUMNS[..6], None));
+    let percent = number(share.map(|share| share * 100.0), 0);
+    let words = format!("the framework's share of a call (by p50): {percent} %");
+    figures.parts.insert(2, Part::Words(words));
+    figures.publish(context, &arguments.output)
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
     arguments.scheduling.apply()?;
-    let all = if arguments.here {
+    if arguments.here {
         let mount = &context.mount;
         instance::join(mount)?;
         mount.check_device("binder")?;
         mount.check_device(RAW_DEVICE)?;
-        measure_at(mount, arguments)?
+        measure_at(context, mount, arguments)?;
     } else {
         let mut instance = TemporaryInstance::new("bench")?;
         instance.start(&format!("binder,{RAW_DEVICE}"))?;
-        let all = measure_at(&instance.mount, arguments)?;
+        measure_at(context, &instance.mount, arguments)?;
         instance.stop()?;
-        all
-    };
-    let raw_share = all[0].ratio(&all[1], |one| one.p50_us);
-    let share = raw_share.map(|raw| 1.0 - raw);
-    let document = document_of(&all, share, arguments)?;
-    document::publish(
-        context,
-        arguments.output.as_deref(),
-        "addints",
-        &document,
-        |path| draw(&all, path),
-        || print_table(&all, share, arguments),
-    )?;
+    }
     Ok(ExitCode::SUCCESS)
 }

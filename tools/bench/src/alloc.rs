@@ -4,21 +4,22 @@
 //!
 //! All of them share the server's allocator: where the thread that holds its lock can lose the
 //! processor, the least urgent client delays the most urgent one, for as long as the maximum of
-//! that one's line shows. With --merge the documents of several machines become one table.
-use crate::cell::output_of;
-use crate::chart::{self, Chart, Line};
+//! that one's line shows. `vm.rs` compares drivers in this way.
+use crate::cell::{Cell, Length};
+use crate::chart;
 use crate::daemon::{self, Scratch};
-use crate::document;
-use crate::figures::{curve, histogram_of, quantiles};
-use crate::peer::{binder_program, Device};
+use crate::document::{self, Output, Part, Published};
+use crate::durations::Durations;
+use crate::figures::{Class, Figures};
+use crate::peer::{Device, Peer};
 use crate::scheduling::{Policy, SchedulingOptions};
+use crate::table::Table;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::interrupt;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -72,40 +73,17 @@ pub struct Arguments {
     #[arg(long, value_name = "LABEL=PATH")]
     device: Option<Device>,
 
-    /// Measure nothing; print one table of these documents
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["device", "no_reclaim"])]
-    merge: Vec<PathBuf>,
-
     #[command(flatten)]
     scheduling: SchedulingOptions,
 
-    /// Directory for alloc.json and alloc.svg
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-}
-
-/// The figures of the clients of one priority.
-#[derive(Deserialize, Serialize)]
-struct Class {
-    class: String,
-    calls: u64,
-    min_us: f64,
-    avg_us: f64,
-    max_us: f64,
-    #[serde(default)]
-    histogram_ns: Vec<(u64, u64)>,
-}
-
-/// What bench-ipc prints.
-#[derive(Deserialize)]
-struct Measured {
-    classes: Vec<Class>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// One measurement of one driver.
-#[derive(Deserialize, Serialize)]
-struct Run {
-    label: String,
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Run {
+    pub label: String,
     machine: Value,
     duration_ms: u64,
     clients: u32,
@@ -113,7 +91,28 @@ struct Run {
     load_nice: i32,
     /// How often reclaim was requested.
     reclaims: u64,
-    classes: Vec<Class>,
+    pub classes: Vec<Class>,
+}
+
+impl Run {
+    /// The durations of the clients of one priority; None: there are none.
+    pub fn class(&self, name: &str) -> Option<&Durations> {
+        let found = self.classes.iter().find(|class| class.class == name);
+        found.map(|class| &class.durations)
+    }
+
+    /// All rounds of one driver together; None of no rounds.
+    pub fn sum(rounds: &[Run]) -> Option<Run> {
+        let mut all = rounds.first()?.clone();
+        for round in &rounds[1..] {
+            all.duration_ms += round.duration_ms;
+            all.reclaims += round.reclaims;
+            for (sum, class) in all.classes.iter_mut().zip(&round.classes) {
+                sum.durations.add(&class.durations);
+            }
+        }
+        Some(all)
+    }
 }
 
 /// Threads that repeat one action each until this is dropped.
@@ -180,153 +179,110 @@ fn disturb(arguments: &Arguments) -> Result<(Background, Arc<AtomicU64>)> {
     Ok((background, count))
 }
 
-fn measure(label: &str, device: &str, arguments: &Arguments) -> Result<Run> {
-    let mut command = Command::new(binder_program()?);
-    command
-        .args(["alloc", "--address", device])
-        .args(["--duration-ms", &arguments.duration_ms.to_string()])
-        .args(["--delay-us", &arguments.rest_us.to_string()])
-        .args(["--pairs", &arguments.clients.to_string()])
-        .args(arguments.scheduling.arguments());
-    for class in &arguments.classes {
-        command.args(["--class", class.name()]);
-    }
+fn measure(peer: &Peer, arguments: &Arguments) -> Result<Run> {
+    let cell = Cell {
+        pairs: arguments.clients,
+        length: Length::Duration(Duration::from_millis(arguments.duration_ms)),
+        delay_us: arguments.rest_us,
+        classes: arguments.classes.clone(),
+        ..Cell::default()
+    };
     let (background, reclaims) = disturb(arguments)?;
-    let text = output_of(command)?;
+    let figures: Figures = peer.measure(&cell, &arguments.scheduling)?;
     drop(background);
-    let measured: Measured =
-        serde_json::from_str(&text).doing(|| "reading the clients' figures".to_string())?;
     Ok(Run {
-        label: label.to_string(),
+        label: peer.name.clone(),
         machine: document::machine(),
         duration_ms: arguments.duration_ms,
         clients: arguments.clients,
         load: arguments.load,
         load_nice: arguments.load_nice,
         reclaims: reclaims.load(Ordering::Relaxed),
-        classes: measured.classes,
+        classes: figures.classes,
     })
 }
 
-fn measure_one(arguments: &Arguments) -> Result<Run> {
+fn measure_here(arguments: &Arguments) -> Result<Run> {
     if let Some(device) = &arguments.device {
         arguments.scheduling.apply()?;
-        return measure(device.label(), device.path(), arguments);
+        let peer = Peer::plain(device.label(), "alloc", Some(device.path()))?;
+        return measure(&peer, arguments);
     }
     daemon::gain_mount_right()?;
     arguments.scheduling.apply()?;
     let scratch = Scratch::new()?;
     let daemon = daemon::anybinderd(&scratch.0)?;
-    measure("anybinderd", &daemon.address, arguments)
+    let peer = Peer::plain("anybinderd", "alloc", Some(&daemon.address))?;
+    measure(&peer, arguments)
 }
 
-#[derive(Deserialize)]
-struct Document {
-    runs: Vec<Run>,
-}
-
-fn read_runs(paths: &[PathBuf]) -> Result<Vec<Run>> {
-    let mut runs = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(path).doing(|| format!("reading {}", path.display()))?;
-        let document: Document =
-            serde_json::from_str(&text).doing(|| format!("reading {}", path.display()))?;
-        runs.extend(document.runs);
-    }
-    Ok(runs)
-}
-
-fn document_of(runs: &[Run]) -> Result<Value> {
+/// The figures of several drivers. The picture has the classes of a single one, the most urgent
+/// class of each of several.
+pub fn published(runs: &[Run]) -> Published {
     let mut documents = Vec::new();
+    let heads = [
+        "", "class", "calls", "avg ms", "max ms", "min ms", "p99 ms", "p99.9 ms",
+    ];
+    let mut table = Table::new(heads);
     for run in runs {
         let mut value = serde_json::to_value(run).expect("own types become JSON");
-        for (class, out) in run
-            .classes
-            .iter()
-            .zip(value["classes"].as_array_mut().into_iter().flatten())
-        {
-            let histogram = histogram_of(class.histogram_ns.iter().copied())?;
-            out["quantiles"] = quantiles(&histogram);
+        let outs = value["classes"].as_array_mut().into_iter().flatten();
+        for (Class { class, durations }, out) in run.classes.iter().zip(outs) {
+            let [min_us, avg_us, max_us] =
+                [durations.min_us(), durations.avg_us(), durations.max_us()];
+            for (key, figure) in [("min_us", min_us), ("avg_us", avg_us), ("max_us", max_us)] {
+                out[key] = json!(figure);
+            }
+            out["quantiles"] = durations.quantiles();
+            let tails = [durations.quantile_us(0.99), durations.quantile_us(0.999)];
+            let figures = [avg_us, max_us, min_us].into_iter().chain(tails);
+            let mut row = vec![
+                run.label.clone(),
+                class.clone(),
+                durations.calls().to_string(),
+            ];
+            row.extend(figures.map(|us| format!("{:.3}", us / 1000.0)));
+            table.row(row);
         }
         documents.push(value);
     }
-    Ok(json!({ "bench": "alloc", "runs": documents }))
-}
-
-fn print_table(runs: &[Run]) -> Result<()> {
-    println!("ms per call");
-    println!(
-        "{:18}{:10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>11}",
-        "driver", "class", "calls", "avg", "max", "min", "p99", "p99.9"
-    );
-    for run in runs {
-        for class in &run.classes {
-            let histogram = histogram_of(class.histogram_ns.iter().copied())?;
-            let tail_ms = |share: f64| histogram.value_at_quantile(share) as f64 / 1e6;
-            println!(
-                "{:18}{:10}{:>8}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>11.3}",
-                run.label,
-                class.class,
-                class.calls,
-                class.avg_us / 1000.0,
-                class.max_us / 1000.0,
-                class.min_us / 1000.0,
-                tail_ms(0.99),
-                tail_ms(0.999),
-            );
-        }
-    }
-    let reclaims: Vec<String> = runs
+    let reclaims = runs
         .iter()
-        .map(|run| format!("{} {}", run.label, run.reclaims))
-        .collect();
-    println!("reclaim was requested: {}", reclaims.join(", "));
-    Ok(())
-}
-
-/// A chart for each driver, a line for each class.
-fn draw(runs: &[Run], path: &Path) -> chart::Outcome {
-    let mut names: Vec<String> = Vec::new();
-    let mut charts = Vec::new();
-    for run in runs {
-        let mut lines = Vec::new();
-        for class in &run.classes {
-            if !names.contains(&class.class) {
-                names.push(class.class.clone());
-            }
-            let histogram = histogram_of(class.histogram_ns.iter().copied())?;
-            lines.push(Line {
-                bars: Vec::new(),
-                name: class.class.clone(),
-                points: chart::tail_points(curve(&histogram)),
-            });
+        .map(|run| format!("{} {}", run.label, run.reclaims));
+    let reclaims = reclaims.collect::<Vec<_>>().join(", ");
+    let (title, lines) = match runs {
+        [run] => (
+            run.label.clone(),
+            run.classes.iter().map(|one| (&one.class, one)).collect(),
+        ),
+        _ => {
+            let first = runs
+                .iter()
+                .filter_map(|run| Some((&run.label, run.classes.first()?)));
+            (
+                "the most urgent clients".to_string(),
+                first.collect::<Vec<_>>(),
+            )
         }
-        charts.push(Chart {
-            title: format!("{}: duration of a call", run.label),
-            x: "share of calls",
-            y: "us",
-            ticks: chart::tail_ticks(),
-            lines,
-        });
+    };
+    let curves = lines
+        .iter()
+        .map(|(name, one)| ((*name).clone(), one.durations.curve()));
+    let chart = chart::tails(format!("{title}: duration of a call"), curves);
+    Published {
+        name: "alloc",
+        document: json!({ "bench": "alloc", "runs": documents }),
+        picture: Some(chart::draw(&chart, &[])),
+        parts: vec![
+            Part::Table(table),
+            Part::Words(format!("reclaim was requested: {reclaims}")),
+        ],
     }
-    chart::draw(path, &charts, 2.min(charts.len()), &names, &[])
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
-    let runs = if arguments.merge.is_empty() {
-        vec![measure_one(arguments)?]
-    } else {
-        read_runs(&arguments.merge)?
-    };
-    let document = document_of(&runs)?;
-    document::publish(
-        context,
-        arguments.output.as_deref(),
-        "alloc",
-        &document,
-        |path| draw(&runs, path),
-        || print_table(&runs),
-    )?;
+    let run = measure_here(arguments)?;
+    published(&[run]).publish(context, &arguments.output)?;
     Ok(ExitCode::SUCCESS)
 }

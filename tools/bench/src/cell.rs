@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One measurement: its size and length, and the program that makes it.
 use crate::daemon::die_with_parent;
-use crate::figures::Figures;
-use crate::scheduling::SchedulingOptions;
+use crate::scheduling::{Policy, SchedulingOptions};
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use std::fmt;
 use std::io::Read;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
 /// How many bytes a call carries in each direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     pub request_bytes: u64,
     pub reply_bytes: u64,
@@ -71,6 +70,23 @@ pub enum Length {
     Calls(u64),
 }
 
+/// What a peer does instead of its plain calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// A peer of bench-ipc; None: the plain calls.
+    pub kind: Option<&'static str>,
+    pub about: &'static str,
+    /// How often in each call.
+    pub parts: u32,
+}
+
+/// A call and its reply.
+pub const PLAIN: Operation = Operation {
+    kind: None,
+    about: "call and reply",
+    parts: 1,
+};
+
 /// What bench-ipc measures.
 #[derive(Clone, Debug)]
 pub struct Cell {
@@ -82,37 +98,75 @@ pub struct Cell {
     /// Only the durations of so many clients count, and only they pause: the others are load. 0:
     /// all.
     pub measured: u32,
+    /// Priorities of clients, `pairs` of each; empty: all are alike.
+    pub classes: Vec<Policy>,
+    pub operation: Operation,
 }
 
-/// Measures once and waits for the figures. Fails, with the program's message, if it fails.
-///
-/// * `kind`: the peer's name in the program
-/// * `address`: the device or bus, for a peer that needs one
-pub fn measure(
-    program: &Path,
-    kind: &str,
-    address: Option<&str>,
-    cell: &Cell,
-    scheduling: &SchedulingOptions,
-) -> Result<Figures> {
-    let mut command = Command::new(program);
-    command
-        .args(["call", "--histogram", "--peer", kind])
-        .args(["--pairs", &cell.pairs.to_string()])
-        .args(["--request", &cell.size.request_bytes.to_string()])
-        .args(["--reply", &cell.size.reply_bytes.to_string()])
-        .args(["--delay-us", &cell.delay_us.to_string()])
-        .args(["--measured", &cell.measured.to_string()])
-        .args(scheduling.arguments());
-    match cell.length {
-        Length::Duration(time) => command.args(["--duration-ms", &time.as_millis().to_string()]),
-        Length::Calls(count) => command.args(["--calls", &count.to_string()]),
-    };
-    if let Some(address) = address {
-        command.args(["--address", address]);
+impl Default for Cell {
+    /// One pair without payload.
+    fn default() -> Self {
+        Cell {
+            pairs: 1,
+            size: Size::default(),
+            length: Length::Duration(Duration::from_millis(200)),
+            delay_us: 0,
+            measured: 0,
+            classes: Vec::new(),
+            operation: PLAIN,
+        }
     }
-    let text = output_of(command)?;
-    serde_json::from_str(&text).doing(|| format!("reading the figures of {}", program.display()))
+}
+
+impl Cell {
+    /// The arguments with which bench-ipc makes this measurement.
+    ///
+    /// * `kind`: the peer's name in the program
+    /// * `address`: the device or bus, for a peer that needs one
+    pub fn arguments(
+        &self,
+        kind: &str,
+        address: Option<&str>,
+        scheduling: &SchedulingOptions,
+    ) -> Vec<String> {
+        let (length, value) = match self.length {
+            Length::Duration(time) => ("--duration-ms", time.as_millis().to_string()),
+            Length::Calls(count) => ("--calls", count.to_string()),
+        };
+        let mut words = vec!["call".to_string()];
+        for (option, value) in [
+            ("--peer", self.operation.kind.unwrap_or(kind).to_string()),
+            ("--pairs", self.pairs.to_string()),
+            ("--request", self.size.request_bytes.to_string()),
+            ("--reply", self.size.reply_bytes.to_string()),
+            ("--delay-us", self.delay_us.to_string()),
+            ("--measured", self.measured.to_string()),
+            (length, value),
+        ] {
+            words.extend([option.to_string(), value]);
+        }
+        for class in &self.classes {
+            words.extend(["--class".to_string(), class.name().to_string()]);
+        }
+        words.extend(scheduling.arguments());
+        words.extend(
+            address
+                .iter()
+                .flat_map(|it| ["--address", it])
+                .map(String::from),
+        );
+        words
+    }
+}
+
+/// This program.
+pub fn own_program() -> Result<PathBuf> {
+    std::env::current_exe().doing(|| "finding this program".to_string())
+}
+
+/// The figures in a line of bench-ipc.
+pub fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).doing(|| "reading the figures of a measurement".to_string())
 }
 
 /// Runs a program to its end and returns its standard output. Fails, with its message, if it fails.

@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pictures of figures (SVG): rows of charts.
+//! Pictures of figures (SVG): one chart with logarithmic axes, or one of bars.
 use crate::document;
-use plotters::coord::combinators::{LogCoord, WithKeyPoints};
-use plotters::prelude::*;
-use std::error::Error;
-use std::path::Path;
+use std::fmt::Write;
 
-/// What drawing returns; its errors are those of the drawing library.
-pub type Outcome = Result<(), Box<dyn Error>>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-type Axis = WithKeyPoints<LogCoord<f64>>;
-type Context<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
-
-const CHART: (u32, u32) = (460, 340);
-const NOTE_HEIGHT: u32 = 18;
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 70.0;
 /// The room right of a chart for the names of its lines.
-const NAMES_WIDTH: u32 = 90;
-const NAME_HEIGHT: i32 = 13;
+const RIGHT: f64 = 150.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 50.0;
+const LINE_HEIGHT: f64 = 16.0;
 /// Those of Okabe and Ito, which people who cannot tell some colours apart can tell apart, without
 /// their yellow, which is hard to see on white; greys in its place.
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 0, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(150, 150, 150),
-    RGBColor(90, 60, 40),
+const COLOURS: [&str; 9] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#000000", "#56b4e9", "#969696",
+    "#5a3c28",
 ];
 
 /// A named line.
@@ -49,28 +36,46 @@ pub struct Chart {
     pub lines: Vec<Line>,
 }
 
-fn colour(number: usize) -> RGBColor {
-    COLOURS[number % COLOURS.len()]
+/// The values of an axis and where they are drawn.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
 }
 
-/// A range a little wider than the positive values; None if there are none.
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let (low, high) = values
-        .filter(|value| *value > 0.0)
-        .fold((f64::MAX, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-    (high > 0.0).then_some((low / 1.15, high * 1.15))
-}
+impl Axis {
+    /// A range a little wider than the positive values; None if there are none.
+    fn new(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Axis> {
+        let (low, high) = values
+            .filter(|value| *value > 0.0)
+            .fold((f64::MAX, 0.0_f64), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        (high > 0.0).then_some(Axis {
+            low: low / 1.15,
+            high: high * 1.15,
+            from,
+            to,
+        })
+    }
 
-/// Round values between `low` and `high`, few enough that their labels do not overlap.
-fn round_values((low, high): (f64, f64)) -> Vec<f64> {
-    let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
-    let values =
-        decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(decade)));
-    values
-        .filter(|value| (low..=high).contains(value))
-        .collect()
+    fn at(&self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln();
+        self.from + share * (self.to - self.from)
+    }
+
+    fn has(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Round values, few enough that their labels do not overlap.
+    fn round_values(&self) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let values =
+            decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(decade)));
+        values.filter(|value| self.has(*value)).collect()
+    }
 }
 
 fn short(value: f64) -> String {
@@ -81,139 +86,145 @@ fn short(value: f64) -> String {
     }
 }
 
-fn draw_chart(area: &Area, chart: &Chart, names: &[String]) -> Outcome {
-    let points = || chart.lines.iter().flat_map(|line| &line.points);
-    let (Some(x), Some(y)) = (
-        range(points().map(|point| point.0)),
-        range(points().map(|point| point.1)),
-    ) else {
-        return Ok(());
-    };
-    let xs: LogCoord<f64> = (x.0..x.1).log_scale().into();
-    let ys: LogCoord<f64> = (y.0..y.1).log_scale().into();
-    let labelled = chart.ticks.iter().map(|tick| tick.0);
-    let labelled = labelled.filter(|value| (x.0..=x.1).contains(value));
-    let mut context = ChartBuilder::on(area)
-        .caption(&chart.title, ("sans-serif", 15))
-        .margin(10)
-        .margin_right(10 + NAMES_WIDTH)
-        .x_label_area_size(36)
-        .y_label_area_size(52)
-        .build_cartesian_2d(
-            xs.with_key_points(labelled.collect()),
-            ys.with_key_points(round_values(y)),
-        )?;
-    let label = |value: &f64| {
-        let matches = |tick: &&(f64, String)| (tick.0 / value - 1.0).abs() < 1e-6;
-        chart
-            .ticks
-            .iter()
-            .find(matches)
-            .map_or(String::new(), |tick| tick.1.clone())
-    };
-    context
-        .configure_mesh()
-        .x_desc(chart.x)
-        .y_desc(chart.y)
-        .x_label_formatter(&label)
-        .y_label_formatter(&|value| short(*value))
-        .light_line_style(WHITE)
-        .draw()?;
-    for line in &chart.lines {
-        let number = names.iter().position(|name| *name == line.name);
-        let style = colour(number.unwrap_or(0)).stroke_width(2);
-        context.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
-        let bars = line.bars.iter().filter(|bar| bar.1 > 0.0);
-        let bars = bars.map(|(x, low, high)| {
-            PathElement::new(vec![(*x, *low), (*x, *high)], style.stroke_width(1))
-        });
-        context.draw_series(bars)?;
-        if line.points.len() <= chart.ticks.len() {
-            let dots = line
-                .points
-                .iter()
-                .map(|point| Circle::new(*point, 3, style.filled()));
-            context.draw_series(dots)?;
-        }
-    }
-    draw_names(area, &context, chart, names)
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// The places of the names of lines that end at the heights `ends`, none over another.
-///
-/// * `lowest`: the last place, near the lower edge
-fn apart(ends: &[i32], lowest: i32) -> Vec<i32> {
-    let mut order: Vec<usize> = (0..ends.len()).collect();
-    order.sort_by_key(|number| ends[*number]);
-    let mut places = ends.to_vec();
-    for pair in order.windows(2) {
-        places[pair[1]] = places[pair[1]].max(places[pair[0]] + NAME_HEIGHT);
-    }
-    let mut limit = lowest;
-    for number in order.into_iter().rev() {
-        places[number] = places[number].min(limit);
-        limit = places[number] - NAME_HEIGHT;
-    }
-    places
+/// A text at a place; `more` are attributes.
+fn text(x: f64, y: f64, more: &str, words: &str) -> String {
+    let words = escaped(words);
+    format!("<text x=\"{x:.0}\" y=\"{y:.0}\" {more}>{words}</text>\n")
 }
 
-/// The name of each line, right of where it ends.
-fn draw_names(area: &Area, context: &Context, chart: &Chart, names: &[String]) -> Outcome {
-    let with_end = |line: &'_ &Line| !line.points.is_empty();
-    let lines: Vec<&Line> = chart.lines.iter().filter(with_end).collect();
-    let (left, top) = area.get_base_pixel();
-    let ends = lines.iter().filter_map(|line| line.points.last());
-    let ends: Vec<i32> = ends.map(|end| context.backend_coord(end).1 - top).collect();
-    let (x_range, y_range) = context.plotting_area().get_pixel_range();
-    let places = apart(&ends, y_range.end - top);
-    for ((line, end), place) in lines.iter().zip(ends).zip(places) {
-        let number = names.iter().position(|name| *name == line.name);
-        let style = colour(number.unwrap_or(0));
-        let from = context.backend_coord(line.points.last().expect("lines with an end"));
-        let right = x_range.end - left + 4;
-        let leader = vec![(from.0 - left, end), (right, place)];
-        area.draw(&PathElement::new(leader, style.mix(0.4)))?;
-        let text = TextStyle::from(("sans-serif", 12)).color(&style);
-        let at = (right + 3, place - NAME_HEIGHT / 2);
-        area.draw(&Text::new(line.name.clone(), at, text))?;
-    }
-    Ok(())
+/// A picture of this height: its content, and below it some lines.
+fn picture(height: f64, content: &str, below: &[String]) -> String {
+    let lines = below.iter().zip(1..);
+    let lines: String = lines
+        .map(|(line, number)| text(10.0, height + LINE_HEIGHT * f64::from(number), "", line))
+        .collect();
+    let height = height + LINE_HEIGHT * (below.len() as f64 + 1.0);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{content}{lines}</svg>\n"
+    )
 }
 
-/// Draws charts in rows, each line with its name at its end.
-///
-/// * `columns`: charts in a row
-/// * `names`: all lines, in the order of their colours
-/// * `notes`: what the figures cannot show, below the charts with the machine and the date
-pub fn draw(
-    path: &Path,
-    charts: &[Chart],
-    columns: usize,
-    names: &[String],
-    notes: &[String],
-) -> Outcome {
-    let mut below = vec![document::caption()];
-    below.extend(notes.iter().map(|note| format!("Note: {note}")));
-    let columns = columns.max(1);
-    let rows = charts.len().div_ceil(columns) as u32;
-    let charts_end = CHART.1 * rows;
-    let size = (
-        CHART.0 * columns as u32,
-        charts_end + NOTE_HEIGHT * below.len() as u32 + 8,
+fn draw_axes(chart: &Chart, xs: &Axis, ys: &Axis) -> String {
+    let mut content = text(
+        WIDTH / 2.0,
+        22.0,
+        "text-anchor=\"middle\" font-size=\"15\"",
+        &chart.title,
     );
-    let root = SVGBackend::new(path, size).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (body, notes_area) = root.split_vertically(charts_end);
-    let areas = body.split_evenly((rows as usize, columns));
-    for (area, chart) in areas.iter().zip(charts) {
-        draw_chart(area, chart, names)?;
+    let mut grid = String::new();
+    for (value, label) in chart.ticks.iter().filter(|tick| xs.has(tick.0)) {
+        let _ = write!(grid, "M{:.0} {TOP}V{}", xs.at(*value), HEIGHT - BOTTOM);
+        let below = HEIGHT - BOTTOM + LINE_HEIGHT;
+        content += &text(xs.at(*value), below, "text-anchor=\"middle\"", label);
     }
-    for (number, note) in below.iter().enumerate() {
-        let at = (20, number as i32 * NOTE_HEIGHT as i32);
-        notes_area.draw(&Text::new(note.clone(), at, ("sans-serif", 12)))?;
+    for value in ys.round_values() {
+        let _ = write!(grid, "M{LEFT} {:.0}H{}", ys.at(value), WIDTH - RIGHT);
+        let y = ys.at(value) + 4.0;
+        content += &text(LEFT - 6.0, y, "text-anchor=\"end\"", &short(value));
     }
-    root.present()?;
-    Ok(())
+    content += &format!("<path d=\"{grid}\" stroke=\"#ddd\"/>\n");
+    content += &text(
+        WIDTH / 2.0,
+        HEIGHT - 12.0,
+        "text-anchor=\"middle\"",
+        chart.x,
+    );
+    content + &text(8.0, TOP - 10.0, "", chart.y)
+}
+
+/// The picture of a chart; empty if there is nothing to draw.
+///
+/// * `notes`: what the figures cannot show, below the chart with the machine and the date
+pub fn draw(chart: &Chart, notes: &[String]) -> String {
+    let mut below = vec![document::caption() + "; all scales are logarithmic"];
+    below.extend(notes.iter().map(|note| format!("Note: {note}")));
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    let (Some(xs), Some(ys)) = (
+        Axis::new(points().map(|point| point.0), LEFT, WIDTH - RIGHT),
+        Axis::new(points().map(|point| point.1), HEIGHT - BOTTOM, TOP),
+    ) else {
+        return picture(HEIGHT, "", &below);
+    };
+    let mut content = draw_axes(chart, &xs, &ys);
+    // The names in the order in which the lines end, from above.
+    let mut order: Vec<&Line> = chart
+        .lines
+        .iter()
+        .filter(|line| !line.points.is_empty())
+        .collect();
+    let end = |line: &Line| line.points.last().map_or(0.0, |end| end.1);
+    order.sort_by(|a, b| end(b).total_cmp(&end(a)));
+    for (number, line) in order.into_iter().enumerate() {
+        let place = TOP + LINE_HEIGHT * (number + 1) as f64;
+        let colour = COLOURS[number % COLOURS.len()];
+        let mut path = String::new();
+        for (x, y) in &line.points {
+            let command = if path.is_empty() { 'M' } else { 'L' };
+            let _ = write!(path, "{command}{:.0} {:.0}", xs.at(*x), ys.at(*y));
+        }
+        for (x, low, high) in line.bars.iter().filter(|bar| bar.1 > 0.0) {
+            let _ = write!(
+                path,
+                "M{:.0} {:.0}V{:.0}",
+                xs.at(*x),
+                ys.at(*low),
+                ys.at(*high)
+            );
+        }
+        content += &format!("<path d=\"{path}\" stroke=\"{colour}\" fill=\"none\"/>\n");
+        let style = format!("fill=\"{colour}\"");
+        content += &text(WIDTH - RIGHT + 6.0, place, &style, &line.name);
+    }
+    picture(HEIGHT, &content, &below)
+}
+
+/// A bar of a picture in which each begins where the one before ends.
+pub struct Bar {
+    pub name: String,
+    pub length: f64,
+    /// What is written at its end.
+    pub words: String,
+    /// The number of its colour.
+    pub colour: usize,
+}
+
+/// The picture of bars below each other.
+///
+/// * `legend`: what each colour stands for
+pub fn draw_bars(title: &str, bars: &[Bar], legend: &[&str]) -> String {
+    let total: f64 = bars.iter().map(|bar| bar.length).sum();
+    let scale = (WIDTH - LEFT - 2.0 * RIGHT) / total.max(f64::MIN_POSITIVE);
+    let mut content = text(
+        WIDTH / 2.0,
+        22.0,
+        "text-anchor=\"middle\" font-size=\"15\"",
+        title,
+    );
+    let (mut left, mut y) = (LEFT + RIGHT / 2.0, TOP);
+    for bar in bars {
+        let width = (bar.length * scale).max(1.0);
+        let colour = COLOURS[bar.colour];
+        content += &format!(
+            "<rect x=\"{left:.0}\" y=\"{y}\" width=\"{width:.0}\" height=\"12\" \
+             fill=\"{colour}\"/>\n"
+        );
+        content += &text(10.0, y + 11.0, "", &bar.name);
+        content += &text(left + width + 5.0, y + 11.0, "", &bar.words);
+        left += bar.length * scale;
+        y += LINE_HEIGHT + 4.0;
+    }
+    for (number, words) in legend.iter().enumerate() {
+        let style = format!("fill=\"{}\"", COLOURS[number]);
+        y += LINE_HEIGHT;
+        content += &text(10.0, y, &style, words);
+    }
+    picture(y + 10.0, &content, &[document::caption()])
 }
 
 /// A latency distribution on a logarithmic axis: the x value of a share is 1 / (1 - share). The
@@ -226,8 +237,8 @@ pub fn tail_points(curve: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The labels for `tail_points`.
-pub fn tail_ticks() -> Vec<(f64, String)> {
+/// The distributions of durations, with their names.
+pub fn tails(title: String, curves: impl Iterator<Item = (String, Vec<(f64, f64)>)>) -> Chart {
     let shares: [(f64, &str); 6] = [
         (2.0, "50 %"),
         (10.0, "90 %"),
@@ -236,8 +247,18 @@ pub fn tail_ticks() -> Vec<(f64, String)> {
         (1e4, "99.99 %"),
         (1e5, "99.999 %"),
     ];
-    let named = shares.map(|(x, name)| (x, name.to_string()));
-    named.to_vec()
+    let lines = curves.map(|(name, curve)| Line {
+        name,
+        points: tail_points(curve),
+        bars: Vec::new(),
+    });
+    Chart {
+        title,
+        x: "share of calls",
+        y: "us",
+        ticks: shares.map(|(x, name)| (x, name.to_string())).to_vec(),
+        lines: lines.collect(),
+    }
 }
 
 #[cfg(test)]
@@ -245,14 +266,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_not_over_each_other() {
-        assert_eq!(apart(&[10, 100, 12], 200), [10, 100, 23]);
-        assert_eq!(apart(&[95, 96, 97], 100), [74, 87, 100]);
+    fn labels_are_round_and_inside() {
+        let axis = |low, high| Axis::new([low, high].into_iter(), 0.0, 1.0).unwrap();
+        assert_eq!(
+            axis(10.0, 200.0).round_values(),
+            [10.0, 20.0, 50.0, 100.0, 200.0]
+        );
+        assert!(axis(3.0, 4.0).round_values().is_empty());
+        assert!(Axis::new([0.0].into_iter(), 0.0, 1.0).is_none());
     }
 
     #[test]
-    fn labels_are_round_and_inside() {
-        assert_eq!(round_values((9.0, 210.0)), [10.0, 20.0, 50.0, 100.0, 200.0]);
-        assert!(round_values((3.0, 4.0)).is_empty());
+    fn a_line_is_one_element() {
+        let tail = vec![(0.5, 10.0), (0.75, 20.0), (1.0, 30.0)];
+        let chart = tails("a < b".to_string(), [("x".to_string(), tail)].into_iter());
+        let picture = draw(&chart, &["few".to_string()]);
+        assert!(
+            picture.contains("a &lt; b") && picture.contains("Note: few"),
+            "{picture}"
+        );
+        assert_eq!(picture.matches("<path").count(), 2, "{picture}");
     }
 }

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -62,12 +63,22 @@ pub fn die_with_parent(command: &mut Command) {
 impl Daemon {
     /// Starts it and waits until the file `proof` exists. Fails, with its message, if it ends
     /// before, or after START_TIMEOUT.
-    fn start(mut command: Command, address: String, proof: &Path) -> Result<Self> {
+    fn start(command: Command, address: String, proof: &Path) -> Result<Self> {
+        Daemon::start_with_log(command, address, proof, Stdio::piped())
+    }
+
+    /// * `log`: where its messages go
+    fn start_with_log(
+        mut command: Command,
+        address: String,
+        proof: &Path,
+        log: Stdio,
+    ) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+            .stderr(log);
         die_with_parent(&mut command);
         let child = command.spawn().doing(|| format!("starting {name}"))?;
         let mut daemon = Daemon {
@@ -95,6 +106,11 @@ impl Daemon {
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(daemon)
+    }
+
+    /// The process that was started.
+    pub fn pid(&self) -> u32 {
+        self.children.first().map_or(0, Child::id)
     }
 
     /// Processor time that all threads of the daemons and of their descendants have used so far;
@@ -146,22 +162,31 @@ impl Drop for Daemon {
 
 /// Starts anybinderd at a mount in `directory`.
 pub fn anybinderd(directory: &Path) -> Result<Daemon> {
-    start_anybinderd(directory, Command::new(find_program("anybinderd")?))
+    let command = Command::new(find_program("anybinderd")?);
+    start_anybinderd(directory, command, Stdio::piped())
+}
+
+/// The same, with all of its messages in a file.
+pub fn anybinderd_with_log(directory: &Path, log: &Path) -> Result<Daemon> {
+    let file = std::fs::File::create(log).doing(|| format!("making {}", log.display()))?;
+    let mut command = Command::new(find_program("anybinderd")?);
+    command.args(["--log-level", "info"]);
+    start_anybinderd(directory, command, file.into())
 }
 
 /// The same with the measuring build, in which one mutex is held during each call.
 pub fn anybinderd_global(directory: &Path) -> Result<Daemon> {
     let mut command = Command::new(find_program(LOCKING_DAEMON)?);
     command.env("ANYBINDER_LOCKING", "global");
-    start_anybinderd(directory, command)
+    start_anybinderd(directory, command, Stdio::piped())
 }
 
-fn start_anybinderd(directory: &Path, mut command: Command) -> Result<Daemon> {
+fn start_anybinderd(directory: &Path, mut command: Command, log: Stdio) -> Result<Daemon> {
     let mount = directory.join("binderfs");
     std::fs::create_dir_all(&mount).doing(|| format!("making {}", mount.display()))?;
     command.arg(&mount).arg("--foreground");
     let device = mount.join("binder");
-    Daemon::start(command, device.display().to_string(), &device)
+    Daemon::start_with_log(command, device.display().to_string(), &device, log)
 }
 
 /// Starts a dbus-daemon that allows everything, on a socket in `directory`.
@@ -185,64 +210,25 @@ pub fn dbus_broker(directory: &Path, peers_program: &Path) -> Result<Daemon> {
     Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
 }
 
-/// Runs openssl in `directory`.
-fn openssl(directory: &Path, words: &[&str]) -> Result<()> {
-    let mut command = Command::new("openssl");
-    command.args(words).current_dir(directory);
-    let done = command.output().doing(|| "starting openssl".to_string())?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(Error::with_advice(
-            format!("openssl {} failed.", words[0]),
-            String::from_utf8_lossy(&done.stderr).trim().to_string(),
-        )),
-    }
-}
+/// Makes an authority and what it signs for two ends.
+const KEYS_SCRIPT: &str = "
+new='openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+printf 'basicConstraints=CA:FALSE\\nsubjectAltName=DNS:localhost\\n' >names
+$new -x509 -days 2 -subj /CN=ca -keyout ca.key -out ca.pem
+for end in server client; do
+    $new -subj /CN=$end -keyout $end.key -out $end.csr
+    openssl x509 -req -in $end.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \\
+        -extfile names -out $end.pem
+done";
 
 /// Makes keys (P-256) in `directory`: `ca`, and what it signed for `server` and `client`.
 pub fn keys(directory: &Path) -> Result<Daemon> {
-    let new_key = [
-        "req",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ];
-    let path = directory.join("names");
-    std::fs::write(
-        &path,
-        "basicConstraints=CA:FALSE\nsubjectAltName=DNS:localhost\n",
-    )
-    .doing(|| format!("writing {}", path.display()))?;
-    let ca = [
-        "-x509", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem",
-    ];
-    openssl(directory, &[&new_key[..], &ca].concat())?;
-    for end in ["server", "client"] {
-        let [key, request, certificate] =
-            [".key", ".csr", ".pem"].map(|kind| format!("{end}{kind}"));
-        let subject = format!("/CN={end}");
-        let own = ["-subj", &subject, "-keyout", &key, "-out", &request];
-        openssl(directory, &[&new_key[..], &own].concat())?;
-        let sign = [
-            "x509",
-            "-req",
-            "-in",
-            &request,
-            "-CA",
-            "ca.pem",
-            "-CAkey",
-            "ca.key",
-            "-CAcreateserial",
-            "-days",
-            "2",
-            "-out",
-            &certificate,
-            "-extfile",
-            "names",
-        ];
-        openssl(directory, &sign)?;
+    let mut command = Command::new("sh");
+    command.args(["-ec", KEYS_SCRIPT]).current_dir(directory);
+    let done = command.output().doing(|| "starting openssl".to_string())?;
+    if !done.status.success() {
+        let why = String::from_utf8_lossy(&done.stderr);
+        return Err(Error::with_advice("openssl failed.", why.trim()));
     }
     Ok(Daemon {
         children: Vec::new(),
@@ -273,7 +259,9 @@ pub struct Scratch(pub PathBuf);
 
 impl Scratch {
     pub fn new() -> Result<Self> {
-        let name = format!("anybinder-bench-{}", std::process::id());
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("anybinder-bench-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).doing(|| format!("making {}", path.display()))?;
         Ok(Scratch(path))
@@ -305,14 +293,15 @@ mod tests {
         let made = keys(&directory).unwrap();
         assert_eq!(made.address, directory.display().to_string());
         assert_eq!(made.cpu_ns(), None);
-        for end in ["server.pem", "client.pem"] {
-            openssl(&directory, &["verify", "-CAfile", "ca.pem", end]).unwrap();
-        }
-        let error = openssl(&directory, &["verify", "-CAfile", "server.pem", "none.pem"]);
-        assert!(error
-            .unwrap_err()
-            .to_string()
-            .contains("openssl verify failed"));
+        let mut check = Command::new("openssl");
+        check.args(["verify", "-CAfile", "ca.pem", "server.pem", "client.pem"]);
+        assert!(check
+            .current_dir(&directory)
+            .output()
+            .unwrap()
+            .status
+            .success());
+        std::fs::remove_file(directory.join("ca.key")).unwrap();
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

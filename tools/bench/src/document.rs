@@ -1,37 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a measurement leaves: a table or JSON on standard output, a JSON file and a picture.
+//! What a measurement leaves: tables or JSON on standard output, a JSON file and a picture.
+use crate::table::Table;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
 use serde_json::Value;
-use std::error::Error;
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Prints the figures, and keeps them if `--output` was given.
-///
-/// * `output`: the directory for `NAME.json` and `NAME.svg`, made if there is none
-/// * `draw`: draws the picture at a path
-/// * `print`: prints the table for people
-pub fn publish(
-    context: &Context,
-    output: Option<&Path>,
-    name: &str,
-    document: &Value,
-    draw: impl FnOnce(&Path) -> std::result::Result<(), Box<dyn Error>>,
-    print: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    if let Some(directory) = output {
-        std::fs::create_dir_all(directory).doing(|| format!("making {}", directory.display()))?;
-        let path = directory.join(format!("{name}.json"));
-        let text = serde_json::to_string_pretty(document).expect("own types become JSON");
-        std::fs::write(&path, text + "\n").doing(|| format!("writing {}", path.display()))?;
-        let path = directory.join(format!("{name}.svg"));
-        draw(&path).doing(|| format!("drawing {}", path.display()))?;
+/// Command-line options: where the figures go.
+#[derive(Debug, clap::Args)]
+pub struct Output {
+    /// Directory for the figures (JSON) and their picture (SVG)
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    /// Print tables for a page, in Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// What is printed for people.
+pub enum Part {
+    Words(String),
+    Table(Table),
+}
+
+/// The figures of one measurement.
+pub struct Published {
+    /// Of its files.
+    pub name: &'static str,
+    pub document: Value,
+    /// None: there is nothing to draw.
+    pub picture: Option<String>,
+    pub parts: Vec<Part>,
+}
+
+impl Published {
+    /// Prints the figures, and keeps them if `--output` was given.
+    pub fn publish(&self, context: &Context, options: &Output) -> Result<()> {
+        if let Some(directory) = &options.output {
+            std::fs::create_dir_all(directory)
+                .doing(|| format!("making {}", directory.display()))?;
+            let text = serde_json::to_string_pretty(&self.document);
+            let text = text.expect("own types become JSON") + "\n";
+            let files = [("json", Some(&text)), ("svg", self.picture.as_ref())];
+            for (kind, text) in files {
+                let path = directory.join(format!("{}.{kind}", self.name));
+                if let Some(text) = text {
+                    std::fs::write(&path, text).doing(|| format!("writing {}", path.display()))?;
+                }
+            }
+        }
+        if context.json {
+            context.show(&self.document, |_| {});
+            return Ok(());
+        }
+        for part in &self.parts {
+            match part {
+                Part::Words(words) => println!("{words}"),
+                Part::Table(table) if options.markdown => println!("{}", table.markdown()),
+                Part::Table(table) => println!("{}", table.text()),
+            }
+        }
+        Ok(())
     }
-    if context.json {
-        context.show(document, |_| {});
-        return Ok(());
-    }
-    print()
 }
 
 /// How many processes can run at the same time.
@@ -44,7 +75,7 @@ pub fn caption() -> String {
     let machine = machine();
     let text = |name: &str| machine[name].as_str().unwrap_or("unknown").to_string();
     format!(
-        "{}, {} cores, Linux {}, {}; all scales are logarithmic",
+        "{}, {} cores, Linux {}, {}",
         text("cpu"),
         cores(),
         text("kernel"),
@@ -72,6 +103,19 @@ fn date() -> String {
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// What the processors have done since the boot, in ticks: idle time, and all.
+pub fn processor_time() -> [u64; 2] {
+    // user nice system idle iowait irq softirq steal; what follows is part of user
+    let text = read("/proc/stat");
+    let words = text.lines().next().unwrap_or_default().split_whitespace();
+    let times: Vec<u64> = words
+        .skip(1)
+        .take(8)
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    [times.iter().skip(3).take(2).sum(), times.iter().sum()]
 }
 
 /// How many processes wanted a processor, on average over the last 1, 5 and 15 minutes.

@@ -1,37 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The figures of one cell, and of several rounds of it.
-use anybinder_mount::error::{Doing, Result};
-use hdrhistogram::Histogram;
+//! The figures of one cell, of several rounds of it, and of two that are compared.
+use crate::durations::Durations;
 use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
 
-/// The quantiles that tables and JSON name.
-const QUANTILES: [(&str, f64); 5] = [
-    ("p50_us", 0.5),
-    ("p90_us", 0.9),
-    ("p99_us", 0.99),
-    ("p99_9_us", 0.999),
-    ("p99_99_us", 0.9999),
-];
+/// How far the ends of a known interval may be from the mean.
+const WITHIN: f64 = 1.10;
+/// An interval of fewer rounds is not known.
+pub const MIN_ROUNDS: usize = 6;
+
+/// Clients that ran alike.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Class {
+    pub class: String,
+    #[serde(flatten)]
+    pub durations: Durations,
+}
 
 /// One measurement, as bench-ipc prints it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Figures {
+    /// Of all clients, also of those whose durations do not count.
     pub calls: u64,
-    pub calls_per_s: f64,
-    pub min_us: f64,
-    pub avg_us: f64,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    pub max_us: f64,
+    pub seconds: f64,
     /// Processor time of clients and servers, per call.
     pub user_us: f64,
     pub system_us: f64,
+    pub classes: Vec<Class>,
     /// Processor time of the daemon between them, per call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub daemon_us: Option<f64>,
-    /// Pairs of a duration in ns and how often it occurred.
-    #[serde(default, skip_serializing)]
-    pub histogram_ns: Vec<(u64, u64)>,
+}
+
+impl Figures {
+    pub fn calls_per_s(&self) -> f64 {
+        self.calls as f64 / self.seconds
+    }
+
+    pub fn ends_us(&self) -> f64 {
+        self.user_us + self.system_us
+    }
+
+    pub fn durations(&self) -> Durations {
+        Durations::sum(self.classes.iter().map(|class| &class.durations))
+    }
+
+    pub fn p50_us(&self) -> f64 {
+        self.durations().quantile_us(0.5)
+    }
+
+    /// The figures of one round as a JSON object.
+    fn document(&self, round: u32) -> Value {
+        let durations = self.durations();
+        json!({
+            "round": round,
+            "calls": self.calls,
+            "calls_per_s": self.calls_per_s(),
+            "min_us": durations.min_us(),
+            "avg_us": durations.avg_us(),
+            "p50_us": durations.quantile_us(0.5),
+            "p99_us": durations.quantile_us(0.99),
+            "max_us": durations.max_us(),
+            "user_us": self.user_us,
+            "system_us": self.system_us,
+            "daemon_us": self.daemon_us,
+        })
+    }
 }
 
 /// All rounds of a cell.
@@ -52,6 +86,53 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
+/// A geometric mean and its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Interval {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+    count: usize,
+}
+
+impl Interval {
+    /// None of no values.
+    pub fn of(values: &[f64]) -> Option<Interval> {
+        let count = values.len();
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / count as f64;
+        let squares: f64 = logs.iter().map(|one| (one - mean).powi(2)).sum();
+        let error = match count {
+            0 => return None,
+            1 => 0.0,
+            _ => (squares / (count - 1) as f64 / count as f64).sqrt(),
+        };
+        Some(Interval {
+            mean: mean.exp(),
+            low: (mean - 2.0 * error).exp(),
+            high: (mean + 2.0 * error).exp(),
+            count,
+        })
+    }
+
+    /// Whether there are enough rounds, and the mean is known to within 10 %.
+    pub fn is_known(&self) -> bool {
+        self.count >= MIN_ROUNDS && self.high <= WITHIN * self.mean
+    }
+}
+
+impl std::fmt::Display for Interval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Interval {
+            mean, low, high, ..
+        } = self;
+        match self.is_known() {
+            true => write!(f, "{mean:.2} ({low:.2} to {high:.2})"),
+            false => write!(f, "not measured ({low:.2} to {high:.2})"),
+        }
+    }
+}
+
 impl Rounds {
     /// The median of one figure over the rounds; None if no round has it.
     pub fn median(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
@@ -63,78 +144,71 @@ impl Rounds {
         )
     }
 
-    /// The median of the ratios of our figure to that of `other`, each within a round; None if no
-    /// round has both.
-    pub fn ratio(&self, other: &Rounds, figure: impl Fn(&Figures) -> f64) -> Option<f64> {
+    /// Our figure divided by that of `other` in each round that both have.
+    pub fn ratios(&self, other: &Rounds, figure: impl Fn(&Figures) -> f64) -> Vec<f64> {
         let ratios = self.figures.iter().filter_map(|(round, ours)| {
             let (_, theirs) = other.figures.iter().find(|(number, _)| number == round)?;
             Some(figure(ours) / figure(theirs))
         });
-        median(ratios.collect())
+        ratios.collect()
+    }
+
+    /// The median of the ratios; None if no round has both.
+    pub fn ratio(&self, other: &Rounds, figure: impl Fn(&Figures) -> f64) -> Option<f64> {
+        median(self.ratios(other, figure))
+    }
+
+    /// The lowest and the highest of a figure; None of no rounds.
+    pub fn range(&self, figure: impl Fn(&Figures) -> f64) -> Option<(f64, f64)> {
+        let values = self.figures.iter().map(|(_, one)| figure(one));
+        let widest = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        (!self.figures.is_empty()).then_some(widest)
+    }
+
+    /// How far the calls per second of the farthest round are from the median, in per cent of it;
+    /// None below two rounds.
+    pub fn spread_percent(&self) -> Option<f64> {
+        let middle = self.median(|one| Some(one.calls_per_s()))?;
+        let (low, high) = self.range(Figures::calls_per_s)?;
+        (self.figures.len() > 1).then(|| (high - middle).max(middle - low) / middle * 100.0)
     }
 
     /// The durations of all rounds together.
-    pub fn histogram(&self) -> Result<Histogram<u64>> {
-        let all = self.figures.iter().flat_map(|(_, one)| &one.histogram_ns);
-        histogram_of(all.copied())
+    pub fn durations(&self) -> Durations {
+        let all = self.figures.iter().flat_map(|(_, one)| &one.classes);
+        Durations::sum(all.map(|class| &class.durations))
     }
-}
 
-/// A histogram of pairs of a value in ns and how often it occurred.
-pub fn histogram_of(pairs: impl Iterator<Item = (u64, u64)>) -> Result<Histogram<u64>> {
-    let doing = || "adding up durations".to_string();
-    let mut histogram = Histogram::new(3).doing(doing)?;
-    for (value, count) in pairs {
-        histogram.record_n(value, count).doing(doing)?;
+    /// Adds the figures to the JSON object of a cell.
+    pub fn complete(&self, cell: &mut Value) {
+        let durations = self.durations();
+        cell["quantiles"] = durations.quantiles();
+        cell["distribution"] = json!(durations.curve());
+        cell["spread_percent"] = json!(self.spread_percent());
+        let rounds = self.figures.iter();
+        cell["rounds"] = rounds.map(|(round, one)| one.document(*round)).collect();
     }
-    Ok(histogram)
-}
-
-/// Pairs of a recorded value and how often it occurred; the inverse of `histogram_of`.
-pub fn pairs_of(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
-    histogram
-        .iter_recorded()
-        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-        .collect()
-}
-
-/// The named quantiles as a JSON object.
-pub fn quantiles(histogram: &Histogram<u64>) -> serde_json::Value {
-    let named = QUANTILES.iter().map(|(name, share)| {
-        let value_us = histogram.value_at_quantile(*share) as f64 / 1000.0;
-        (name.to_string(), serde_json::json!(value_us))
-    });
-    serde_json::Value::Object(named.collect())
-}
-
-/// The distribution as points (share of calls, duration in us), which get denser towards 1.
-pub fn curve(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
-    let steps = histogram.iter_quantiles(4);
-    let mut points: Vec<(f64, f64)> = steps
-        .map(|step| {
-            (
-                step.quantile_iterated_to(),
-                step.value_iterated_to() as f64 / 1000.0,
-            )
-        })
-        .collect();
-    points.dedup();
-    points
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn rounds(values: &[(u32, f64)]) -> Rounds {
-        let figures = values.iter().map(|(round, p50_us)| {
-            let text = format!(
-                r#"{{"calls": 1, "calls_per_s": 1, "min_us": 1, "avg_us": 1, "p50_us": {p50_us},
-                "p99_us": 1, "max_us": 1, "user_us": 1, "system_us": 1,
-                "histogram_ns": [[1000, 3], [2000, 1]]}}"#
-            );
-            (*round, serde_json::from_str(&text).unwrap())
-        });
+    /// A round of so many calls a second, each of `ns`.
+    pub fn figures(calls: u64, ns: u64) -> Figures {
+        let text = format!(
+            r#"{{"calls": {calls}, "seconds": 1, "user_us": 1, "system_us": 1, "classes":
+                [{{"class": "", "calls": {calls}, "min_ns": {ns}, "max_ns": {ns},
+                   "total_ns": {}, "histogram_ns": [[{ns}, {calls}]]}}]}}"#,
+            calls * ns
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn rounds(values: &[(u32, u64)]) -> Rounds {
+        let figures = values.iter().map(|(round, ns)| (*round, figures(4, *ns)));
         Rounds {
             figures: figures.collect(),
         }
@@ -148,17 +222,34 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let ours = rounds(&[(0, 1.0), (1, 8.0), (2, 3.0)]);
-        let theirs = rounds(&[(1, 4.0), (2, 2.0)]);
-        assert_eq!(ours.ratio(&theirs, |one| one.p50_us), Some(1.75));
-        assert_eq!(ours.ratio(&rounds(&[(9, 1.0)]), |one| one.p50_us), None);
+        let ours = rounds(&[(0, 1000), (1, 800), (2, 300)]);
+        let theirs = rounds(&[(1, 400), (2, 200)]);
+        let average = |one: &Figures| one.durations().avg_us();
+        assert_eq!(ours.ratio(&theirs, average), Some(1.75));
+        assert_eq!(ours.ratio(&rounds(&[(9, 100)]), average), None);
+        assert_eq!(ours.durations().calls(), 12);
     }
 
     #[test]
-    fn rounds_share_one_histogram() {
-        let histogram = rounds(&[(0, 1.0), (1, 1.0)]).histogram().unwrap();
-        assert_eq!(histogram.len(), 8);
-        assert_eq!(histogram.value_at_quantile(0.5), 1000);
-        assert_eq!(curve(&histogram).last().map(|point| point.0), Some(1.0));
+    fn the_spread_is_that_of_the_farthest_round() {
+        let figures = [90, 100, 130].map(|calls| (calls as u32, figures(calls, 1)));
+        let rounds = Rounds {
+            figures: figures.into(),
+        };
+        assert_eq!(rounds.spread_percent().map(f64::round), Some(30.0));
+    }
+
+    #[test]
+    fn an_interval_is_known_or_not() {
+        // The logarithms have the standard deviation ln(1.2); their mean, of nine, a third of it.
+        let even = [1.0, 1.44, 1.0, 1.44, 1.0, 1.44, 1.0, 1.44, 1.2];
+        let text = |values: &[f64]| Interval::of(values).unwrap().to_string();
+        assert_eq!(text(&even), "not measured (1.06 to 1.36)");
+        assert_eq!(text(&[1.3; 6]), "1.30 (1.30 to 1.30)");
+        assert_eq!(text(&[1.3; 5]), "not measured (1.30 to 1.30)");
+        assert!(!Interval::of(&[1.3, 1.3, 1.3, 1.3, 1.3, 2.6])
+            .unwrap()
+            .is_known());
+        assert!(Interval::of(&[]).is_none());
     }
 }

@@ -5,21 +5,22 @@
 //! Processes are started in turn, some of them running at the same time, and end after a while;
 //! from time to time the pools are shrunk as they are when memory is short. A round does that once
 //! in each locking mode.
-use crate::chart::{self, Chart, Line};
+use crate::cell::parse;
+use crate::chart;
 use crate::daemon;
-use crate::document;
-use crate::figures::{self, histogram_of};
+use crate::document::{self, Output, Part, Published};
+use crate::durations::Durations;
 use crate::progress::Progress;
+use crate::table::Table;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{json, Value};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::{Add, Sub};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -71,9 +72,8 @@ pub struct Arguments {
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     deferred_mib: u32,
 
-    /// Directory for heap.json and heap.svg
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// The counters of the module, over all pools.
@@ -133,7 +133,7 @@ impl Counts {
 struct Outcome {
     locking: &'static str,
     rounds: Vec<Counts>,
-    durations_ns: Histogram<u64>,
+    durations: Durations,
 }
 
 impl Outcome {
@@ -149,7 +149,7 @@ fn write(path: &str, text: &str) -> Result<()> {
 }
 
 /// Waits for one application and adds its figures.
-fn collect(mut app: Child, durations_ns: &mut Histogram<u64>) -> Result<()> {
+fn collect(mut app: Child, durations: &mut Durations) -> Result<()> {
     let doing = || "waiting for an application".to_string();
     let mut text = String::new();
     if let Some(mut stdout) = app.stdout.take() {
@@ -159,9 +159,8 @@ fn collect(mut app: Child, durations_ns: &mut Histogram<u64>) -> Result<()> {
     if !status.success() {
         return Err(Error::new(format!("An application ended with {status}.")));
     }
-    let pairs: Vec<(u64, u64)> = serde_json::from_str(&text).doing(doing)?;
-    let histogram = histogram_of(pairs.into_iter())?;
-    durations_ns.add(histogram).doing(doing)
+    durations.add(&parse(&text)?);
+    Ok(())
 }
 
 fn start(arguments: &Arguments, seed: u32) -> Result<Child> {
@@ -180,12 +179,12 @@ fn start(arguments: &Arguments, seed: u32) -> Result<Child> {
 }
 
 /// Runs all applications once. After an error those still running end by themselves.
-fn run_apps(arguments: &Arguments, durations_ns: &mut Histogram<u64>) -> Result<()> {
+fn run_apps(arguments: &Arguments, durations: &mut Durations) -> Result<()> {
     let mut alive = VecDeque::new();
     for number in 0..arguments.apps {
         interrupt::check()?;
         if alive.len() >= arguments.alive as usize {
-            collect(alive.pop_front().expect("not empty"), durations_ns)?;
+            collect(alive.pop_front().expect("not empty"), durations)?;
         }
         alive.push_back(start(arguments, number)?);
         if number % arguments.shrink_every == arguments.shrink_every - 1 {
@@ -193,29 +192,27 @@ fn run_apps(arguments: &Arguments, durations_ns: &mut Histogram<u64>) -> Result<
         }
     }
     for app in alive {
-        collect(app, durations_ns)?;
+        collect(app, durations)?;
     }
     Ok(())
 }
 
 fn measure(arguments: &Arguments) -> Result<Vec<Outcome>> {
-    let mut outcomes = Vec::new();
-    for locking in LOCKING_MODES {
-        outcomes.push(Outcome {
-            locking,
-            rounds: Vec::new(),
-            durations_ns: histogram_of(std::iter::empty())?,
-        });
-    }
+    let outcomes = LOCKING_MODES.map(|locking| Outcome {
+        locking,
+        rounds: Vec::new(),
+        durations: Durations::default(),
+    });
+    let mut outcomes = Vec::from(outcomes);
     let mut progress = Progress::new(u64::from(arguments.rounds) * LOCKING_MODES.len() as u64);
     for round in 0..arguments.rounds {
         // The mode that goes first goes second the next time.
         outcomes.reverse();
         for outcome in &mut outcomes {
-            progress.at(format!("round {}: {}", round + 1, outcome.locking));
+            progress.at(&format!("round {}: {}", round + 1, outcome.locking));
             write(PARAMETER, outcome.locking)?;
             let before = Counts::read()?;
-            run_apps(arguments, &mut outcome.durations_ns)?;
+            run_apps(arguments, &mut outcome.durations)?;
             std::thread::sleep(CLEAN_TIME);
             outcome.rounds.push(Counts::read()?.with(&before, Sub::sub));
             progress.step();
@@ -229,44 +226,28 @@ fn measure(arguments: &Arguments) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-fn print_table(outcomes: &[Outcome], arguments: &Arguments) {
-    println!(
-        "{} applications in turn, {} rounds in each locking mode, {} MiB deferred at most;\n\
-         added, removed: blocks; taken: a lock found taken; all pools and rounds together\n",
-        arguments.apps, arguments.rounds, arguments.deferred_mib
-    );
-    println!(
-        "  {:10}{:>10}{:>10}{:>10}{:>10}{:>10}  {:>10}{:>10}{:>10}{:>10}{:>11}",
-        "",
-        "added",
-        "taken",
-        "removed",
-        "taken",
-        "in all",
-        "p50 us",
-        "p90 us",
-        "p99 us",
-        "p99.9 us",
-        "max us"
-    );
+fn table_of(outcomes: &[Outcome]) -> Table {
+    let mut table = Table::new([
+        "", "added", "taken", "removed", "taken", "in all", "p50 us", "p90 us", "p99 us",
+        "p99.9 us", "max us",
+    ]);
     for outcome in outcomes {
-        let sum = outcome.sum();
-        let at = |share| outcome.durations_ns.value_at_quantile(share) as f64 / 1000.0;
-        println!(
-            "  {:10}{:>10}{:>10}{:>10}{:>10}{:>10}  {:>10.1}{:>10.1}{:>10.1}{:>10.1}{:>11.1}",
-            outcome.locking,
+        let (sum, times) = (outcome.sum(), &outcome.durations);
+        let counts = [
             sum.added,
             sum.add_taken,
             sum.removed,
             sum.remove_taken,
             sum.taken(),
-            at(0.5),
-            at(0.9),
-            at(0.99),
-            at(0.999),
-            outcome.durations_ns.max() as f64 / 1000.0
-        );
+        ];
+        let quantiles = [0.5, 0.9, 0.99, 0.999].map(|share| times.quantile_us(share));
+        let mut row = vec![outcome.locking.to_string()];
+        row.extend(counts.map(|count| count.to_string()));
+        row.extend(quantiles.map(|us| format!("{us:.1}")));
+        row.push(format!("{:.1}", times.max_us()));
+        table.row(row);
     }
+    table
 }
 
 fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
@@ -278,9 +259,9 @@ fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
                 "taken": outcome.sum().taken(),
                 "sum": outcome.sum(),
                 "rounds": outcome.rounds,
-                "allocations": outcome.durations_ns.len(),
-                "quantiles": figures::quantiles(&outcome.durations_ns),
-                "distribution": figures::curve(&outcome.durations_ns),
+                "allocations": outcome.durations.calls(),
+                "quantiles": outcome.durations.quantiles(),
+                "distribution": outcome.durations.curve(),
             })
         })
         .collect();
@@ -298,46 +279,6 @@ fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
     })
 }
 
-/// How long allocations took, and how often a lock was found taken in each round.
-fn draw(path: &Path, outcomes: &[Outcome]) -> chart::Outcome {
-    let lines = |points: fn(&Outcome) -> Vec<(f64, f64)>| {
-        let named = outcomes.iter().map(|outcome| Line {
-            bars: Vec::new(),
-            name: outcome.locking.to_string(),
-            points: points(outcome),
-        });
-        named.collect()
-    };
-    // A logarithmic axis has no 0.
-    let taken = |outcome: &Outcome| {
-        let rounds = outcome.rounds.iter().zip(1..);
-        rounds
-            .map(|(one, number)| (f64::from(number), one.taken() as f64 + 1.0))
-            .collect()
-    };
-    let nr_rounds = outcomes.first().map_or(0, |outcome| outcome.rounds.len());
-    let charts = [
-        Chart {
-            title: "lock of a pool found taken".to_string(),
-            x: "round",
-            y: "times + 1",
-            ticks: (1..=nr_rounds)
-                .map(|round| (round as f64, round.to_string()))
-                .collect(),
-            lines: lines(taken),
-        },
-        Chart {
-            title: "duration of an allocation".to_string(),
-            x: "share of allocations",
-            y: "us",
-            ticks: chart::tail_ticks(),
-            lines: lines(|outcome| chart::tail_points(figures::curve(&outcome.durations_ns))),
-        },
-    ];
-    let names: Vec<String> = LOCKING_MODES.iter().map(ToString::to_string).collect();
-    chart::draw(path, &charts, charts.len(), &names, &[])
-}
-
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
     Counts::read()?;
@@ -348,18 +289,24 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         write(path, &text.doing(|| format!("reading {path}"))?)?;
     }
     let outcomes = outcomes?;
-    let document = document_of(&outcomes, arguments);
-    document::publish(
-        context,
-        arguments.output.as_deref(),
-        "heap",
-        &document,
-        |path| draw(path, &outcomes),
-        || {
-            print_table(&outcomes, arguments);
-            Ok(())
-        },
-    )?;
+    let curves = outcomes.iter();
+    let curves = curves.map(|one| (one.locking.to_string(), one.durations.curve()));
+    let chart = chart::tails("duration of an allocation".to_string(), curves);
+    let figures = Published {
+        name: "heap",
+        document: document_of(&outcomes, arguments),
+        picture: Some(chart::draw(&chart, &[])),
+        parts: vec![
+            Part::Words(format!(
+                "{} applications in turn, {} rounds in each locking mode, {} MiB deferred at \
+                 most;\nadded, removed: blocks; taken: a lock found taken; all pools and rounds \
+                 together\n",
+                arguments.apps, arguments.rounds, arguments.deferred_mib
+            )),
+            Part::Table(table_of(&outcomes)),
+        ],
+    };
+    figures.publish(context, &arguments.output)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,16 +11,22 @@ pub mod durations;
 mod alloc;
 mod cell;
 mod chart;
-mod cores;
+mod comparison;
 mod daemon;
 mod document;
 mod figures;
+mod handover;
 mod heap;
+mod idle_clients;
+mod machine;
 mod peer;
 mod progress;
 mod scheduling;
 mod stages;
+mod table;
+mod targets;
 mod throughput;
+mod vm;
 
 use anybinder_mount::context::Context;
 use anybinder_mount::error::Result;
@@ -30,8 +36,10 @@ use std::process::ExitCode;
 pub enum Command {
     /// Round trips and throughput of Binder and of other IPC, by pairs and by size
     Throughput(throughput::Arguments),
-    /// What more processors bring, and where their time goes
-    Cores(cores::Arguments),
+    /// The daemon beside other IPC, and whether it meets its targets: what `make bench` does
+    Targets(targets::Arguments),
+    /// For how long clients wait when the daemon is replaced under them
+    Handover(handover::Arguments),
     /// A call that adds two integers, through the framework and raw
     Addints(addints::Arguments),
     /// Where the time of a round trip goes, stage by stage
@@ -40,6 +48,9 @@ pub enum Command {
     Alloc(alloc::Arguments),
     /// How often the locks of the page pools of shared buffers are found taken
     Heap(heap::Arguments),
+    /// Drivers beside each other in emulated machines, each with a kernel of its own
+    #[command(subcommand)]
+    Vm(vm::Command),
     #[command(hide = true)]
     HeapApp(heap::app::Arguments),
 }
@@ -48,11 +59,13 @@ pub enum Command {
 pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Throughput(arguments) => throughput::run(context, arguments),
-        Command::Cores(arguments) => cores::run(context, arguments),
+        Command::Targets(arguments) => targets::run(context, arguments),
+        Command::Handover(arguments) => handover::run(context, arguments),
         Command::Addints(arguments) => addints::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
         Command::Heap(arguments) => heap::run(context, arguments),
+        Command::Vm(command) => vm::run(context, command),
         Command::HeapApp(arguments) => heap::app::run(arguments),
     }
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The peers of a comparison: which are known, which of them can run here, and their daemons.
-use crate::cell::{measure, Cell};
+use crate::cell::{output_of, parse, Cell};
+use crate::comparison::Subject;
 use crate::daemon::{self, Daemon, Scratch};
 use crate::figures::Figures;
+use crate::machine::Machine;
 use crate::scheduling::SchedulingOptions;
 use anybinder_mount::error::{Error, Result};
 use anybinder_mount::process::find_program;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex};
 
 /// Measures the peers that need no library; built with everything else.
-const PLAIN_PROGRAM: &str = "bench-ipc";
+const PLAIN: &str = "bench-ipc";
 /// Measures every peer.
-const FULL_PROGRAM: &str = "bench-peers";
+const FULL: &str = "bench-peers";
 
 type StartDaemon = fn(&Path) -> Result<Daemon>;
 
@@ -30,134 +34,132 @@ struct Known {
     about: &'static str,
 }
 
-/// Measured by bench-ipc without a daemon.
-const PLAIN: Known = Known {
-    name: "",
-    kind: "",
-    program: PLAIN_PROGRAM,
-    needs: &[],
-    daemon: None,
-    is_measured_only_when_named: false,
-    about: "",
-};
-/// Raw calls over anybinderd.
-const BINDER: Known = Known {
-    kind: "binder",
-    needs: &["anybinderd"],
-    ..PLAIN
-};
-/// Measured by bench-peers.
-const FULL: Known = Known {
-    program: FULL_PROGRAM,
-    ..PLAIN
-};
-/// Over TLS; the two machines are this one.
-const FAR: Known = Known {
-    needs: &["anybinderd", "openssl"],
-    daemon: Some(daemon::machines),
-    is_measured_only_when_named: true,
-    ..FULL
-};
+/// A peer of a program that needs no daemon.
+const fn alone(
+    name: &'static str,
+    kind: &'static str,
+    program: &'static str,
+    about: &'static str,
+) -> Known {
+    Known {
+        name,
+        kind,
+        program,
+        needs: &[],
+        daemon: None,
+        is_measured_only_when_named: false,
+        about,
+    }
+}
 
+impl Known {
+    /// The same with a daemon, and the programs that it needs.
+    const fn over(self, daemon: StartDaemon, needs: &'static [&'static str]) -> Known {
+        Known {
+            daemon: Some(daemon),
+            needs,
+            ..self
+        }
+    }
+
+    const fn when_named(self) -> Known {
+        Known {
+            is_measured_only_when_named: true,
+            ..self
+        }
+    }
+}
+
+/// Of those over TLS, the two machines are this one.
 const KNOWN: [Known; 14] = [
-    Known {
-        name: "binder",
-        daemon: Some(daemon::anybinderd),
-        about: "raw calls over an anybinderd of its own",
-        ..BINDER
-    },
-    Known {
-        name: "binder-global",
-        needs: &[daemon::LOCKING_DAEMON],
-        daemon: Some(daemon::anybinderd_global),
-        is_measured_only_when_named: true,
-        about: "when named: the same with one lock for everything",
-        ..BINDER
-    },
-    Known {
-        name: "dbus-daemon",
-        kind: "dbus",
-        needs: &["dbus-daemon"],
-        daemon: Some(daemon::dbus_daemon),
-        about: "sd-bus over a private dbus-daemon",
-        ..FULL
-    },
-    Known {
-        name: "dbus-broker",
-        kind: "dbus",
-        needs: &["dbus-broker"],
-        daemon: Some(|directory| daemon::dbus_broker(directory, &find_measurer(FULL_PROGRAM)?)),
-        about: "sd-bus over a private dbus-broker",
-        ..FULL
-    },
-    Known {
-        name: "grpc",
-        kind: "grpc",
-        about: "gRPC (tonic) over a unix socket",
-        ..FULL
-    },
-    Known {
-        name: "capnp",
-        kind: "capnp",
-        about: "Cap'n Proto (capnp-rpc) over a unix socket",
-        ..FULL
-    },
-    Known {
-        name: "unix",
-        kind: "unix",
-        about: "a unix stream socket",
-        ..PLAIN
-    },
-    Known {
-        name: "pipe",
-        kind: "pipe",
-        about: "a pair of pipes",
-        ..PLAIN
-    },
-    Known {
-        name: "futex",
-        kind: "futex",
-        is_measured_only_when_named: true,
-        about: "when named, 0 bytes: two processes that wake each other",
-        ..PLAIN
-    },
-    Known {
-        name: "fuse",
-        kind: "entry",
-        needs: &["anybinderd"],
-        daemon: Some(daemon::anybinderd),
-        is_measured_only_when_named: true,
-        about: "when named, 0 bytes: an empty call into an anybinderd, without a receiver",
-        ..PLAIN
-    },
-    Known {
-        name: "grpc-tls",
-        kind: "grpc-tls",
-        needs: &["openssl"],
-        daemon: Some(daemon::keys),
-        about: "when named: gRPC over TLS on the loopback device",
-        ..FAR
-    },
-    Known {
-        name: "rpc-tls",
-        kind: "rpc-tls",
-        needs: &["openssl"],
-        daemon: Some(daemon::keys),
-        about: "when named: RPC Binder (rsbinder) over TLS, without a driver",
-        ..FAR
-    },
-    Known {
-        name: "link",
-        kind: "link",
-        about: "when named: Binder over `anybinder export` and `link` by TLS",
-        ..FAR
-    },
-    Known {
-        name: "link-accessor",
-        kind: "link-accessor",
-        about: "when named: the same for a client that asks for an accessor",
-        ..FAR
-    },
+    alone(
+        "binder",
+        "binder",
+        PLAIN,
+        "raw calls over an anybinderd of its own",
+    )
+    .over(daemon::anybinderd, &["anybinderd"]),
+    alone(
+        "binder-global",
+        "binder",
+        PLAIN,
+        "the same with one lock for everything",
+    )
+    .over(daemon::anybinderd_global, &[daemon::LOCKING_DAEMON])
+    .when_named(),
+    alone(
+        "dbus-daemon",
+        "dbus",
+        FULL,
+        "sd-bus over a private dbus-daemon",
+    )
+    .over(daemon::dbus_daemon, &["dbus-daemon"]),
+    alone(
+        "dbus-broker",
+        "dbus",
+        FULL,
+        "sd-bus over a private dbus-broker",
+    )
+    .over(
+        |directory| daemon::dbus_broker(directory, &find_measurer(FULL)?),
+        &["dbus-broker"],
+    ),
+    alone("grpc", "grpc", FULL, "gRPC (tonic) over a unix socket"),
+    alone(
+        "capnp",
+        "capnp",
+        FULL,
+        "Cap'n Proto (capnp-rpc) over a unix socket",
+    ),
+    alone("unix", "unix", PLAIN, "a unix stream socket"),
+    alone("pipe", "pipe", PLAIN, "a pair of pipes"),
+    alone(
+        "futex",
+        "futex",
+        PLAIN,
+        "0 bytes: two processes that wake each other",
+    )
+    .when_named(),
+    alone(
+        "fuse",
+        "entry",
+        PLAIN,
+        "0 bytes: an empty call into an anybinderd, without a receiver",
+    )
+    .over(daemon::anybinderd, &["anybinderd"])
+    .when_named(),
+    alone(
+        "grpc-tls",
+        "grpc-tls",
+        FULL,
+        "gRPC over TLS on the loopback device",
+    )
+    .over(daemon::keys, &["openssl"])
+    .when_named(),
+    alone(
+        "rpc-tls",
+        "rpc-tls",
+        FULL,
+        "RPC Binder (rsbinder) over TLS, without a driver",
+    )
+    .over(daemon::keys, &["openssl"])
+    .when_named(),
+    alone(
+        "link",
+        "link",
+        FULL,
+        "Binder over `anybinder export` and `link` by TLS",
+    )
+    .over(daemon::machines, &["anybinderd", "openssl"])
+    .when_named(),
+    alone(
+        "link-accessor",
+        "link-accessor",
+        FULL,
+        "the same for a client that asks for an accessor",
+    )
+    .over(daemon::machines, &["anybinderd", "openssl"])
+    .when_named(),
 ];
 
 /// A binder device to measure, and its name in the figures.
@@ -217,7 +219,7 @@ impl FromStr for Device {
 
 /// The program that measures raw binder calls. Fails, with advice, if it is not built.
 pub fn binder_program() -> Result<PathBuf> {
-    find_measurer(PLAIN_PROGRAM)
+    find_measurer(PLAIN)
 }
 
 fn find_measurer(program: &str) -> Result<PathBuf> {
@@ -229,33 +231,81 @@ fn find_measurer(program: &str) -> Result<PathBuf> {
     })
 }
 
+/// Where a peer is measured.
+enum Place {
+    Here,
+    Machine(Arc<Mutex<Machine>>),
+}
+
 /// A peer of the comparison: the program that measures it, and the daemon between its ends.
 pub struct Peer {
     pub name: String,
     program: PathBuf,
-    kind: &'static str,
+    kind: String,
     address: Option<String>,
     daemon: Option<Daemon>,
+    place: Place,
 }
 
 impl Peer {
-    /// Whether all its pairs use one device, which has one manager: it is measured once at a time.
-    pub fn is_device(&self) -> bool {
-        self.kind == BINDER.kind && self.daemon.is_none()
+    /// A peer of bench-ipc that needs no daemon.
+    ///
+    /// * `kind`: its name there
+    pub fn plain(name: &str, kind: &str, address: Option<&str>) -> Result<Self> {
+        Ok(Peer {
+            name: name.to_string(),
+            program: binder_program()?,
+            kind: kind.to_string(),
+            address: address.map(String::from),
+            daemon: None,
+            place: Place::Here,
+        })
+    }
+
+    /// The same, measured in this machine.
+    pub fn inside(self, machine: &Arc<Mutex<Machine>>) -> Self {
+        Peer {
+            place: Place::Machine(machine.clone()),
+            ..self
+        }
+    }
+
+    /// Runs its program once; returns what that prints.
+    pub fn print(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<String> {
+        let words = cell.arguments(&self.kind, self.address.as_deref(), scheduling);
+        match &self.place {
+            Place::Here => {
+                let mut command = Command::new(&self.program);
+                command.args(words);
+                output_of(command)
+            }
+            Place::Machine(machine) => {
+                let command = format!("{} {}", self.program.display(), words.join(" "));
+                let mut machine = machine.lock().expect("nobody panics in a machine");
+                machine.run(&command)
+            }
+        }
     }
 
     /// Measures it once, with the daemon's processor time.
     pub fn measure(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<Figures> {
         let cpu_ns = || self.daemon.as_ref().and_then(Daemon::cpu_ns);
         let before_ns = cpu_ns();
-        let address = self.address.as_deref();
-        let mut figures = measure(&self.program, self.kind, address, cell, scheduling)?;
+        let mut figures: Figures = parse(&self.print(cell, scheduling)?)?;
         if let (Some(before_ns), Some(after_ns)) = (before_ns, cpu_ns()) {
             let used_us = after_ns.saturating_sub(before_ns) as f64 / 1000.0;
             figures.daemon_us = Some(used_us / figures.calls as f64);
         }
         Ok(figures)
     }
+}
+
+/// Each peer as what a comparison measures.
+pub fn subjects<'a>(peers: &'a [Peer], scheduling: &'a SchedulingOptions) -> Vec<Subject<'a>> {
+    let subjects = peers.iter();
+    subjects
+        .map(|peer| Subject::new(&peer.name, |cell| peer.measure(cell, scheduling)))
+        .collect()
 }
 
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
@@ -277,9 +327,10 @@ fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
     Ok(Peer {
         name: known.name.to_string(),
         program,
-        kind: known.kind,
+        kind: known.kind.to_string(),
         address: daemon.as_ref().map(|daemon| daemon.address.clone()),
         daemon,
+        place: Place::Here,
     })
 }
 
@@ -294,13 +345,7 @@ fn start_device(device: &Device) -> Result<Peer> {
             device.path
         )));
     }
-    Ok(Peer {
-        name: device.label.clone(),
-        program: binder_program()?,
-        kind: "binder",
-        address: Some(device.path.clone()),
-        daemon: None,
-    })
+    Peer::plain(&device.label, "binder", Some(&device.path))
 }
 
 fn check_names(names: &[String]) -> Result<()> {
@@ -351,10 +396,15 @@ pub fn start(
 }
 
 fn list() -> String {
-    let lines = KNOWN
-        .iter()
-        .map(|known| format!("\n  {:13} {}", known.name, known.about));
-    lines.collect()
+    let line = |known: &Known| {
+        let when = if known.is_measured_only_when_named {
+            "when named: "
+        } else {
+            ""
+        };
+        format!("\n  {:13} {when}{}", known.name, known.about)
+    };
+    KNOWN.iter().map(line).collect()
 }
 
 #[cfg(test)]

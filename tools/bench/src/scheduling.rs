@@ -1,42 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //! On which CPUs and with which policy and priority the processes of a measurement run.
-use anybinder_mount::error::{Error, Result};
-use rustix::thread::CpuSet;
+use anybinder_mount::error::{Doing, Error, Result};
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+use std::fmt;
 use std::ops::RangeInclusive;
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::str::FromStr;
 
 /// A list of CPUs, written as by the kernel and taskset: 0,2-3.
 #[derive(Clone, Debug)]
-pub struct CpuList(String);
+pub struct CpuList(pub Vec<usize>);
 
 /// One item of a list: a CPU or a range of CPUs; None if it is neither.
-fn parse_range(text: &str) -> Option<RangeInclusive<u16>> {
+fn parse_range(text: &str) -> Option<RangeInclusive<usize>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.parse().ok()?..=last.parse().ok()?;
-    (!range.is_empty()).then_some(range)
+    (!range.is_empty() && *range.end() < CpuSet::MAX_CPU).then_some(range)
 }
 
 impl CpuList {
-    /// The CPUs of the list.
-    pub fn cpus(&self) -> Vec<usize> {
-        self.0
-            .split(',')
-            .filter_map(parse_range)
-            .flatten()
-            .map(usize::from)
-            .collect()
+    /// The CPUs that this thread may use.
+    pub fn usable() -> Result<Self> {
+        let set = sched_getaffinity(None).doing(|| "asking for the usable CPUs".to_string())?;
+        let all = 0..CpuSet::MAX_CPU;
+        Ok(CpuList(all.filter(|cpu| set.is_set(*cpu)).collect()))
+    }
+
+    /// The last of them, which the kernel uses least.
+    pub fn last(&self) -> Self {
+        CpuList(self.0.last().copied().into_iter().collect())
+    }
+
+    /// Moves this thread, and so all that it starts, to these CPUs. Fails if none of them is there.
+    pub fn apply(&self) -> Result<()> {
+        sched_setaffinity(None, &self.set()).map_err(|_| {
+            Error::with_advice(
+                format!("No process can run on CPU {self}."),
+                "`taskset -p $$` shows the CPUs that can be used.",
+            )
+        })
     }
 
     fn set(&self) -> CpuSet {
         let mut set = CpuSet::new();
-        for cpu in self.cpus() {
-            if cpu < CpuSet::MAX_CPU {
-                set.set(cpu);
-            }
-        }
+        self.0.iter().for_each(|cpu| set.set(*cpu));
         set
+    }
+}
+
+/// Without ranges, which bench-ipc does not know.
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&names.join(","))
     }
 }
 
@@ -44,10 +60,10 @@ impl FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        if !text.split(',').all(|range| parse_range(range).is_some()) {
-            return Err(format!("{text} is not a list of CPUs; write it like 0,2-3"));
-        }
-        Ok(CpuList(text.to_string()))
+        let ranges: Option<Vec<_>> = text.split(',').map(parse_range).collect();
+        let ranges =
+            ranges.ok_or_else(|| format!("{text} is not a list of CPUs; write it like 0,2-3"))?;
+        Ok(CpuList(ranges.into_iter().flatten().collect()))
     }
 }
 
@@ -79,45 +95,34 @@ impl Policy {
     pub fn name(&self) -> &str {
         &self.0
     }
-
-    /// The kernel's constant, and the nice value or real-time priority.
-    fn numbers(&self) -> (libc::c_int, libc::c_int) {
-        let (policy, number) = self.0.split_once(':').unwrap_or(("other", "0"));
-        let policy = match policy {
-            "fifo" => libc::SCHED_FIFO,
-            _ => libc::SCHED_OTHER,
-        };
-        (policy, number.parse().unwrap_or(0))
-    }
 }
 
-/// Makes a program start on these CPUs, with this policy; None: as this process.
-fn schedule(command: &mut Command, cpus: Option<&CpuList>, policy: Option<&Policy>) {
-    let cpus = cpus.map(CpuList::set);
-    let policy = policy.map(Policy::numbers);
-    let apply = move || {
-        if let Some(set) = &cpus {
-            rustix::thread::sched_setaffinity(None, set)?;
-        }
-        let done = match policy {
-            None => 0,
-            // SAFETY: it changes only this process.
-            Some((libc::SCHED_OTHER, nice)) => unsafe {
-                libc::setpriority(libc::PRIO_PROCESS, 0, nice)
-            },
-            Some((policy, sched_priority)) => {
-                let param = libc::sched_param { sched_priority };
-                // SAFETY: it reads a structure that outlives the call.
-                unsafe { libc::sched_setscheduler(0, policy, &param) }
-            }
+/// Makes a program run on these CPUs, with this policy; None: as this process.
+fn scheduled(command: &Command, cpus: Option<&CpuList>, policy: Option<&Policy>) -> Command {
+    let mut words = vec!["env".to_string()];
+    if let Some(cpus) = cpus {
+        words.extend(["taskset".to_string(), "-c".to_string(), cpus.to_string()]);
+    }
+    if let Some((kind, number)) = policy.and_then(|policy| policy.0.split_once(':')) {
+        let program: &[&str] = if kind == "fifo" {
+            &["chrt", "-f"]
+        } else {
+            &["nice", "-n"]
         };
-        match done {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: system calls only, of those allowed between fork and exec.
-    unsafe { command.pre_exec(apply) };
+        words.extend(program.iter().map(ToString::to_string));
+        words.push(number.to_string());
+    }
+    let mut wrapped = Command::new(&words[0]);
+    wrapped
+        .args(&words[1..])
+        .arg(command.get_program())
+        .args(command.get_args());
+    wrapped.envs(
+        command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    wrapped
 }
 
 /// Command-line options: how the ends of every cell are scheduled.
@@ -148,52 +153,40 @@ impl SchedulingOptions {
     /// Moves this process, and so all that it starts, to the CPUs of `--cpu`. Fails if none of them
     /// is there.
     pub fn apply(&self) -> Result<()> {
-        let Some(list) = &self.cpu else {
-            return Ok(());
-        };
-        rustix::thread::sched_setaffinity(None, &list.set()).map_err(|_| {
-            Error::with_advice(
-                format!("No process can run on CPU {}.", list.0),
-                "`taskset -p $$` shows the CPUs that can be used.",
-            )
-        })
+        self.cpu.as_ref().map_or(Ok(()), CpuList::apply)
     }
 
-    /// Makes a program start scheduled as the clients.
-    pub fn apply_to_client(&self, command: &mut Command) {
-        schedule(
+    /// A program that runs as the clients.
+    pub fn as_client(&self, command: &Command) -> Command {
+        scheduled(
             command,
             self.client_cpu.as_ref(),
             self.client_sched.as_ref(),
-        );
+        )
     }
 
-    /// Makes a program start scheduled as the servers.
-    pub fn apply_to_server(&self, command: &mut Command) {
-        schedule(
+    /// A program that runs as the servers.
+    pub fn as_server(&self, command: &Command) -> Command {
+        scheduled(
             command,
             self.server_cpu.as_ref(),
             self.server_sched.as_ref(),
-        );
+        )
     }
 
     /// The same as arguments of bench-ipc.
     pub fn arguments(&self) -> Vec<String> {
+        let cpus = |list: &Option<CpuList>| list.as_ref().map(CpuList::to_string);
+        let policy = |policy: &Option<Policy>| policy.as_ref().map(|policy| policy.0.clone());
         let options = [
-            ("--client-cpu", self.client_cpu.as_ref().map(|list| &list.0)),
-            ("--server-cpu", self.server_cpu.as_ref().map(|list| &list.0)),
-            (
-                "--client-sched",
-                self.client_sched.as_ref().map(|policy| &policy.0),
-            ),
-            (
-                "--server-sched",
-                self.server_sched.as_ref().map(|policy| &policy.0),
-            ),
+            ("--client-cpu", cpus(&self.client_cpu)),
+            ("--server-cpu", cpus(&self.server_cpu)),
+            ("--client-sched", policy(&self.client_sched)),
+            ("--server-sched", policy(&self.server_sched)),
         ];
         let given = options
             .into_iter()
-            .filter_map(|(name, value)| Some([name.to_string(), value?.clone()]));
+            .filter_map(|(name, value)| Some([name.to_string(), value?]));
         given.flatten().collect()
     }
 }
@@ -204,8 +197,8 @@ mod tests {
 
     #[test]
     fn lists_of_cpus_are_checked() {
-        assert_eq!("0,2-3".parse::<CpuList>().unwrap().cpus(), [0, 2, 3]);
-        for wrong in ["", "a", "3-1", "1,", "-1"] {
+        assert_eq!("0,2-3".parse::<CpuList>().unwrap().to_string(), "0,2,3");
+        for wrong in ["", "a", "3-1", "1,", "-1", "1024"] {
             assert!(wrong.parse::<CpuList>().is_err(), "{wrong}");
         }
     }

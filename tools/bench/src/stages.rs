@@ -4,23 +4,25 @@
 //! The two ends record when they send, receive, reply and are done (bench/stages.c); the driver
 //! records the stages inside. The cost of recording is the difference to round trips without it,
 //! made in turn.
-use crate::cell::{output_of, Size};
+use crate::cell::{parse, Cell, Length, Size};
+use crate::chart::{self, Bar};
 use crate::daemon::{self, Scratch};
-use crate::document;
-use crate::figures::{histogram_of, median};
-use crate::peer::binder_program;
+use crate::document::{self, Output, Part, Published};
+use crate::durations::Durations;
+use crate::figures::median;
+use crate::peer::Peer;
 use crate::progress::Progress;
 use crate::scheduling::SchedulingOptions;
+use crate::table::Table;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 mod recorder;
 mod round_trips;
-mod waterfall;
 
 use recorder::Recorder;
 use round_trips::{join, Ends, Row, Step, STAGES};
@@ -52,9 +54,8 @@ pub struct Arguments {
     #[command(flatten)]
     scheduling: SchedulingOptions,
 
-    /// Directory for stages.json and stages.svg
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// The figures of all rounds.
@@ -68,16 +69,13 @@ struct Results {
 
 fn exchange(device: &Path, arguments: &Arguments) -> Result<Ends> {
     interrupt::check()?;
-    let mut command = Command::new(binder_program()?);
-    command
-        .args(["stages", "--address"])
-        .arg(device)
-        .args(["--calls", &arguments.calls.to_string()])
-        .args(["--request", &arguments.size.request_bytes.to_string()])
-        .args(["--reply", &arguments.size.reply_bytes.to_string()])
-        .args(arguments.scheduling.arguments());
-    let text = output_of(command)?;
-    serde_json::from_str(&text).doing(|| "reading the timestamps of the two ends".to_string())
+    let cell = Cell {
+        size: arguments.size,
+        length: Length::Calls(arguments.calls),
+        ..Cell::default()
+    };
+    let peer = Peer::plain("stages", "stages", Some(&device.to_string_lossy()))?;
+    parse(&peer.print(&cell, &arguments.scheduling)?)
 }
 
 fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
@@ -89,11 +87,11 @@ fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
     };
     let mut progress = Progress::new(u64::from(arguments.rounds) * 2);
     for round in 0..arguments.rounds {
-        progress.at(format!("round {}: without recording", round + 1));
+        progress.at(&format!("round {}: without recording", round + 1));
         let ends = exchange(device, arguments)?;
         results.without_us.extend(ends.round_trip_us());
         progress.step();
-        progress.at(format!("round {}: with recording", round + 1));
+        progress.at(&format!("round {}: with recording", round + 1));
         recorder.start()?;
         let ends = exchange(device, arguments)?;
         let records = recorder.stop()?;
@@ -115,20 +113,16 @@ fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
 
 impl Results {
     fn steps(&self) -> Result<Vec<Step>> {
-        let count = self.rows.len() as f64;
         let one = |step: usize| {
-            let times = || {
-                self.rows
-                    .iter()
-                    .map(move |(_, row)| row[step + 1].saturating_sub(row[step]))
-            };
-            let histogram = histogram_of(times().map(|time_ns| (time_ns, 1)))?;
-            let sum_ns: u64 = times().sum();
+            let mut times = Durations::default();
+            for (_, row) in &self.rows {
+                times.record(row[step + 1].saturating_sub(row[step]))?;
+            }
             Ok(Step {
                 name: format!("{} to {}", STAGES[step], STAGES[step + 1]),
-                avg_us: sum_ns as f64 / count / 1000.0,
-                p50_us: histogram.value_at_quantile(0.5) as f64 / 1000.0,
-                p99_us: histogram.value_at_quantile(0.99) as f64 / 1000.0,
+                avg_us: times.avg_us(),
+                p50_us: times.quantile_us(0.5),
+                p99_us: times.quantile_us(0.99),
                 share: 0.0,
             })
         };
@@ -166,13 +160,6 @@ impl Results {
 }
 
 fn document_of(results: &Results, steps: &[Step], arguments: &Arguments) -> Value {
-    let steps: Vec<Value> = steps
-        .iter()
-        .map(|step| {
-            json!({ "step": step.name, "avg_us": step.avg_us, "p50_us": step.p50_us,
-                    "p99_us": step.p99_us, "share": step.share })
-        })
-        .collect();
     let cost = results.cost();
     json!({
         "bench": "stages",
@@ -189,36 +176,49 @@ fn document_of(results: &Results, steps: &[Step], arguments: &Arguments) -> Valu
     })
 }
 
-fn print_summary(results: &Results, steps: &[Step], arguments: &Arguments) {
-    println!(
-        "{} of {} round trips recorded from end to end, {} each way; us",
-        results.rows.len(),
-        u64::from(arguments.rounds) * arguments.calls,
-        arguments.size
-    );
-    println!(
-        "{:20}{:>9}{:>9}{:>9}{:>8}",
-        "", "avg", "p50", "p99", "share"
-    );
+fn table_of(steps: &[Step]) -> Table {
+    let mut table = Table::new(["", "avg us", "p50 us", "p99 us", "share"]);
     for step in steps {
-        println!(
-            "{:20}{:>9.2}{:>9.2}{:>9.2}{:>6.1} %",
-            step.name,
-            step.avg_us,
-            step.p50_us,
-            step.p99_us,
-            step.share * 100.0
-        );
+        let times = [step.avg_us, step.p50_us, step.p99_us].map(|us| format!("{us:.2}"));
+        let share = format!("{:.1} %", step.share * 100.0);
+        table.row([step.name.clone()].into_iter().chain(times).chain([share]));
     }
-    let sum = |figure: fn(&Step) -> f64| steps.iter().map(figure).sum::<f64>();
-    let (avg_us, p50_us) = (sum(|step| step.avg_us), sum(|step| step.p50_us));
-    println!("{:20}{avg_us:>9.2}{p50_us:>9.2}", "in all");
-    if let Some((without_us, with_us, ratio)) = results.cost() {
-        println!(
-            "round trip (p50): {without_us:.2} without recording, {with_us:.2} with it, \
-             {ratio:.2} x within a round"
-        );
+    let sum = |figure: fn(&Step) -> f64| format!("{:.2}", steps.iter().map(figure).sum::<f64>());
+    table.row([
+        "in all".to_string(),
+        sum(|step| step.avg_us),
+        sum(|step| step.p50_us),
+    ]);
+    table
+}
+
+/// What is at work in a step, by number.
+const PARTIES: [&str; 3] = [
+    "inside the driver",
+    "client, and between it and the driver",
+    "server, and between it and the driver",
+];
+
+fn party(step: &Step) -> usize {
+    let (from, to) = step.name.split_once(" to ").unwrap_or_default();
+    match (from.starts_with('K'), to.starts_with('K')) {
+        (true, true) => 0,
+        _ if from.starts_with('S') || to.starts_with('S') => 2,
+        _ => 1,
     }
+}
+
+/// A bar for each step, which begins where the one before ends.
+fn picture_of(steps: &[Step]) -> String {
+    let total_us: f64 = steps.iter().map(|step| step.p50_us).sum();
+    let bars = steps.iter().map(|step| Bar {
+        name: step.name.clone(),
+        length: step.p50_us,
+        words: format!("{:.2} us, {:.1} %", step.p50_us, step.share * 100.0),
+        colour: party(step),
+    });
+    let title = format!("a round trip of {total_us:.1} us, step by step (medians)");
+    chart::draw_bars(&title, &bars.collect::<Vec<_>>(), &PARTIES)
 }
 
 fn write_rows(results: &Results, path: &Path) -> Result<()> {
@@ -248,17 +248,27 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.rows {
         write_rows(&results, path)?;
     }
-    let document = document_of(&results, &steps, arguments);
-    document::publish(
-        context,
-        arguments.output.as_deref(),
-        "stages",
-        &document,
-        |path| waterfall::draw(path, &steps),
-        || {
-            print_summary(&results, &steps, arguments);
-            Ok(())
-        },
-    )?;
+    let mut parts = vec![
+        Part::Words(format!(
+            "{} of {} round trips recorded from end to end, {} each way",
+            results.rows.len(),
+            u64::from(arguments.rounds) * arguments.calls,
+            arguments.size
+        )),
+        Part::Table(table_of(&steps)),
+    ];
+    parts.extend(results.cost().map(|(without_us, with_us, ratio)| {
+        Part::Words(format!(
+            "round trip (p50): {without_us:.2} us without recording, {with_us:.2} us with it, \
+             {ratio:.2} x within a round"
+        ))
+    }));
+    let figures = Published {
+        name: "stages",
+        document: document_of(&results, &steps, arguments),
+        picture: Some(picture_of(&steps)),
+        parts,
+    };
+    figures.publish(context, &arguments.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The client process of `bench addints`; it prints its figures as bench-ipc does.
 use crate::durations::Durations;
-use crate::figures::Figures;
+use crate::figures::{Class, Figures};
 use anybinder_client::addints::{self, aidl::IAddInts};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
@@ -35,7 +35,7 @@ fn measure(service: &Strong<dyn IAddInts>, arguments: &Arguments) -> Result<Figu
     for _ in 0..WARM_UP_CALLS {
         service.add(1, 2).doing(doing)?;
     }
-    let mut durations = Durations::new()?;
+    let mut durations = Durations::default();
     let (start, before_us) = (Instant::now(), cpu_time_us());
     for call in 0..arguments.calls {
         let number = call as i32;
@@ -53,16 +53,14 @@ fn measure(service: &Strong<dyn IAddInts>, arguments: &Arguments) -> Result<Figu
     let calls = arguments.calls as f64;
     Ok(Figures {
         calls: arguments.calls,
-        calls_per_s: calls / elapsed_s,
-        min_us: durations.min_us(),
-        avg_us: durations.avg_us(),
-        p50_us: durations.quantile_us(0.5),
-        p99_us: durations.quantile_us(0.99),
-        max_us: durations.max_us(),
+        seconds: elapsed_s,
         user_us: (after_us.0 - before_us.0) / calls,
         system_us: (after_us.1 - before_us.1) / calls,
+        classes: vec![Class {
+            class: String::new(),
+            durations,
+        }],
         daemon_us: None,
-        histogram_ns: durations.pairs(),
     })
 }
 
@@ -70,8 +68,7 @@ fn measure(service: &Strong<dyn IAddInts>, arguments: &Arguments) -> Result<Figu
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = addints::connect(&context.mount, 0)?;
     let figures = measure(&service, arguments)?;
-    let mut value = serde_json::to_value(&figures).expect("own types become JSON");
-    value["histogram_ns"] = serde_json::json!(figures.histogram_ns);
-    println!("{value}");
+    let line = serde_json::to_string(&figures).expect("own types become JSON");
+    println!("{line}");
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 //! An application process of `bench heap`. As applications do when they start, it allocates small
 //! and big buffers as fast as it can, frees many of them, keeps the rest for a while, and ends. It
 //! prints how long the allocations took.
-use crate::figures::{histogram_of, pairs_of};
+use crate::durations::Durations;
 use anybinder_mount::error::{Doing, Result};
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -44,7 +44,7 @@ pub struct Arguments {
 struct Heap {
     device: OwnedFd,
     seed: u64,
-    durations: Vec<(u64, u64)>,
+    durations: Durations,
 }
 
 impl Heap {
@@ -69,7 +69,7 @@ impl Heap {
             return Err(std::io::Error::last_os_error())
                 .doing(|| format!("allocating {len} bytes"));
         }
-        self.durations.push((start.elapsed().as_nanos() as u64, 1));
+        self.durations.record(start.elapsed().as_nanos() as u64)?;
         // SAFETY: the kernel has just opened this descriptor, and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(data.fd as i32) })
     }
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             .doing(|| format!("opening {}", path.display()))?,
         // The state must not be 0, and close seeds must give different sequences.
         seed: (arguments.seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        durations: Vec::new(),
+        durations: Durations::default(),
     };
     let mut kept = heap.allocate_some(TEXTURES)?;
     for bytes in SURFACE_BYTES {
@@ -103,12 +103,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         kept.truncate(half);
         kept.extend(heap.allocate_some(TEXTURES)?);
     }
-    let histogram = histogram_of(heap.durations.into_iter())?;
-    let pairs = pairs_of(&histogram);
-    println!(
-        "{}",
-        serde_json::to_string(&pairs).expect("numbers become JSON")
-    );
+    let line = serde_json::to_string(&heap.durations).expect("numbers become JSON");
+    println!("{line}");
     std::thread::sleep(Duration::from_millis(arguments.keep_ms));
     Ok(ExitCode::SUCCESS)
 }

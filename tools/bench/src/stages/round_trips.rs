@@ -2,7 +2,7 @@
 //! Puts what the two ends and the driver recorded into one row for each round trip.
 use super::recorder::{Record, Stage};
 use crate::figures::median;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The stages of a round trip, in the order in which it passes them.
@@ -12,7 +12,9 @@ pub const STAGES: [&str; 15] = [
 ];
 
 /// A step: from one stage to the next.
+#[derive(Serialize)]
 pub struct Step {
+    #[serde(rename = "step")]
     pub name: String,
     pub avg_us: f64,
     pub p50_us: f64,
