@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-/* As fork(2), but the child is killed when its parent ends. Failure ends the process. */
+/* fork(2) of a child that is killed when its parent ends. Failure ends the process. */
 pid_t child_fork(void);
 
 #endif

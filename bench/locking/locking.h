@@ -58,11 +58,11 @@ static inline void locking_leave(const bool *entered)
 		locking_mutex_unlock();
 }
 
-/* As the host's operations, and counted. */
+/* The host's operations of the same names, which count as well. */
 void locking_spin_lock_counted(struct binder_lock *lock);
 void locking_pi_mutex_lock_counted(struct binder_pi_mutex *lock);
 
-/* Of the mutex of a mode, and of the locks of each rank; threads may be counting meanwhile. */
+/* How often locks were taken and waited for: a row for the mutex of a mode, one for each rank. */
 struct locking_counts {
 	const char *name;
 	u32 taken, waited;

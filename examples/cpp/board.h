@@ -17,7 +17,7 @@ inline constexpr char IREADER[] = "example.IBoard.IReader";
 enum code { POST = 1, POST_FILE, SUBSCRIBE, READERS, SUM };
 inline constexpr guint32 ON_NOTE = 1;
 
-/* Those of main(), with which the program begins anew. */
+/* The arguments of main(), with which the program begins anew. */
 extern char **arguments;
 
 /* The service manager of the device. Ends the program if there is none. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define BLOCKS 4096
-/* Of the system; half of the seeds have few, so that allocations fail. */
+/* Pages of the system; half of the seeds have few, so that allocations fail. */
 #define PAGES_MAX 4096L
 #define PAGES_FEW 700L
 #define ACTORS_MAX 6

@@ -19,7 +19,7 @@ struct pair {
  * to fail, some of that may be missing; the functions below cope with it.
  */
 void pair_begin(struct pair *p);
-/* As world_end(). */
+/* Ends both processes and the world; false if world_end() finds a fault. */
 bool pair_end(struct pair *p);
 
 /*

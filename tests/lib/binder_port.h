@@ -22,9 +22,9 @@ struct port;
 struct port_system {
 	/* Opens @device with @flags of open(2) and sets port->fd. */
 	int (*open)(struct port *port, const char *device, int flags);
-	/* As mmap(2): the address. The caller sets port->map and port->map_bytes. */
+	/* mmap(2): returns the address. The caller sets port->map and port->map_bytes. */
 	long (*map)(struct port *port, size_t bytes, int prot, int flags, long offset);
-	/* As ioctl(2), with the bare argument. */
+	/* ioctl(2), with the bare argument. */
 	int (*ioctl)(struct port *port, unsigned long cmd, unsigned long arg);
 	/* Unmaps port->map, if it is not NULL, and closes the device. */
 	int (*close)(struct port *port);

@@ -11,7 +11,7 @@
 #include <linux/android/binderfs.h>
 
 /*
- * As struct binder_frozen_state_info of newer headers; a name of our own, so that both can be
+ * struct binder_frozen_state_info of newer headers; a name of our own, so that both can be
  * present.
  */
 struct frozen_state {

@@ -5,7 +5,7 @@
 
 #include "host_types.h"
 
-/* Of these messages and of the daemon's own records; binder_state_write() has another. */
+/* The version of these messages and of the daemon's own records; the engine's state has its own. */
 #ifndef PEER_VERSION	/* tests have programs of other versions */
 #define PEER_VERSION 1
 #define PEER_OLDEST 1

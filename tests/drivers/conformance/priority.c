@@ -7,7 +7,7 @@
 #include "scheduling.h"
 #include "test.h"
 
-/* As sched_pair_new(), with the caller at another nice value. */
+/* A pair of sched_pair_new() whose caller has another nice value. */
 static struct sched_pair begin(int caller, uint32_t flags)
 {
 	struct sched_pair s = sched_pair_new(flags);

@@ -248,7 +248,7 @@ static void do_serve(const struct command *command)
 	do_txn(&empty_reply);
 }
 
-/* As a library does before it frees the buffer that the handle arrived in. */
+/* Libraries do this before they free the buffer that the handle arrived in. */
 static void do_keep(const struct command *command)
 {
 	for (size_t i = 0; i < out.client->nr_fresh; i++) {

@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 
 	version_if_asked(argc, argv);
 	parse_options(argc, argv);
-	/* Of a step that does not hang, on an emulated machine that is busy, too. */
+	/* No step that does not hang takes longer, also on an emulated machine that is busy. */
 	step_timeout_ms = 60000;
 	snprintf(device, sizeof(device), "%s/%s", options.device_dir, options.device);
 	target.in_loop = options.in_loop;

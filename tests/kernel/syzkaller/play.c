@@ -327,7 +327,7 @@ static void mount_own(void)
 		err(2, "binderfs");
 }
 
-/* Those that a program before has removed. */
+/* Makes the devices again that a program before has removed. */
 static void add_devices(void)
 {
 	struct binderfs_device devices[] = { { "binder" }, { "hwbinder" }, { "vndbinder" } };

@@ -11,8 +11,8 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 const LINE_HEIGHT: f64 = 16.0;
-/// Those of Okabe and Ito, which people who cannot tell some colours apart can tell apart, without
-/// their yellow, which is hard to see on white; greys in its place.
+/// The colours of Okabe and Ito, which people who cannot tell some colours apart can tell apart,
+/// without their yellow, which is hard to see on white; greys in its place.
 const COLOURS: [&str; 9] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#000000", "#56b4e9", "#969696",
     "#5a3c28",

@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const CALL_TIME: Duration = Duration::from_millis(500);
 const BEGIN_AFTER: Duration = Duration::from_millis(200);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// Of a calling client, between two calls.
+/// A calling client rests so long between two calls.
 const REST_US: u64 = 200;
 /// The costs of an open, a thread and an object are the differences between them.
 const LOADS: [Load; 4] = [

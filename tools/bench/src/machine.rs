@@ -16,10 +16,10 @@ use std::time::Duration;
 /// in either driver, where processors move 16 to 64 bytes a cycle. Without these flags the kernel
 /// copies words of 8 bytes.
 const WORD_COPIES: [&str; 2] = ["--append", "clearcpuid=erms,fsrm"];
-/// As Android's kernels are.
+/// Android's kernels are preemptible, too.
 pub const PREEMPTIBLE: [&str; 2] = ["--append", "preempt=full"];
 pub const KERNEL_HELP: &str = "A kernel of vm/kernels.tsv";
-/// Of wall time, for the boot and all commands.
+/// The limit of wall time for the boot and all commands.
 const LIMIT: Duration = Duration::from_secs(7200);
 
 pub struct Machine {

@@ -70,7 +70,7 @@ impl Known {
     }
 }
 
-/// Of those over TLS, the two machines are this one.
+/// The peers; both machines of a peer over TLS are this one.
 const KNOWN: [Known; 14] = [
     alone(
         "binder",

@@ -56,7 +56,7 @@ const DRIVERS: [&str; 7] = [
 const DEVICE: &str = "/dev/binder";
 /// How long a cell lasts on the clock that counts, for each pair.
 const COUNT_TIME: Duration = Duration::from_millis(60);
-/// Of the first driver's instructions.
+/// The share of the first driver's instructions that is the aim.
 const TARGET: f64 = 0.8;
 
 const OPERATIONS: [Operation; 7] = [

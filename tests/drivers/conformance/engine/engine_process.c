@@ -140,7 +140,7 @@ bool process_has_ended(pid_t pid, int *status)
 	return true;
 }
 
-/* Of the compiler's run-time library, where the program counts coverage. */
+/* The compiler's run-time library has this function where the program counts coverage. */
 int __llvm_profile_write_file(void) __attribute__((weak));
 
 /* A test ends by _exit(2), which writes no counts. */

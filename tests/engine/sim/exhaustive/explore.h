@@ -33,7 +33,7 @@ struct accesses {
 	struct access access[];
 };
 
-/* Those of the running step, until they are cleared. */
+/* The accesses of the running step, until they are cleared. */
 extern bool access_wanted;
 const struct accesses *access_list(void);
 void access_clear(void);

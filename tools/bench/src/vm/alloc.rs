@@ -26,7 +26,7 @@ const BUSY: &str = "--load-nice -10 --duration-ms";
 /// the host: on a busy host minutes pass for it while a program is loaded. Something that never
 /// sleeps, of the lowest priority there is, makes its time a number of instructions.
 const NEVER_IDLE: &str = "(while :; do :; done) & chrt --idle --pid 0 $! && echo";
-/// Of guest time: a part of a round that takes longer hangs, however busy the host is.
+/// The limit of guest time: a part of a round that takes longer hangs, however busy the host is.
 const PART_LIMIT_S: u32 = 60;
 
 #[derive(Debug, clap::Args)]
