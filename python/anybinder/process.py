@@ -17,6 +17,9 @@ LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
                       ctypes.c_long]
 LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+LIBC.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+LIBC.ptrace.restype = ctypes.c_long
 # A virtual machine may emulate its processor (vm/run says which kernel it runs).
 IS_EMULATED = "VM_KERNEL" in os.environ
 # No test waits longer for what has to happen.
@@ -111,7 +114,7 @@ def _become(uid: int | None, context: str | None) -> None:
         os.setuid(uid)
     # Those that the child starts itself end with it: they are of its group.
     os.setpgid(0, 0)
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.alarm(CHILD_LIMIT_S)
 
 

@@ -45,8 +45,6 @@ class Point(NamedTuple):
 
 
 def ptrace(request, tid, address=0, data=0):
-    LIBC.ptrace.argtypes = [ctypes.c_long] * 2 + [ctypes.c_void_p] * 2
-    LIBC.ptrace.restype = ctypes.c_long
     if LIBC.ptrace(request, tid, address, data) < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))

@@ -31,8 +31,6 @@ ONE_WAY = 1
 FILES = 4
 PTRACE_SEIZE, PTRACE_CONT = 0x4206, 7
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 4, 38, 22
-LIBC.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
-LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
 
 
 def own_device(path):

@@ -101,7 +101,6 @@ def wait_with_absent_memory(ready, path):
 
 def attack(ready, path, go, way):
     uffd, _memory, address = watched_memory(2)
-    LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     become_attacker()
     client = Client(path)
     client.become_manager()
@@ -126,7 +125,6 @@ def threads_in_epoll(pid):
 
 
 def trace(request, tid):
-    LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     if LIBC.ptrace(request, tid, None, None):
         raise OSError(ctypes.get_errno(), "ptrace")
 

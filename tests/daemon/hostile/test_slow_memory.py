@@ -39,7 +39,6 @@ def serve_faults(uffd, stop):
 
 
 def write_for_ever(client, address, count):
-    LIBC.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     while True:
         arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address, 0, 0, 0))
         try:
