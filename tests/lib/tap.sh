@@ -36,21 +36,22 @@ tap_check() {
 # tap_command NAME COMMAND...: runs it in this shell; the end of its output is seen if it fails. The
 # whole is kept in $tap_logs/NAME.log, if that is set.
 tap_command() {
-	local name=$1 status=0 output
+	# The command sees these variables, hence the names.
+	local tap_name=$1 tap_status=0 tap_output
 	shift
 	if [ -n "$tap_logs" ]; then
 		mkdir -p "$tap_logs"
-		output=$tap_logs/${name//[^[:alnum:]-]/_}.log
+		tap_output=$tap_logs/${tap_name//[^[:alnum:]-]/_}.log
 	else
-		output=$(mktemp)
+		tap_output=$(mktemp)
 	fi
-	"$@" >"$output" 2>&1 || status=$?
-	if [ $status -eq 0 ]; then
-		tap_case 0 "$name"
+	"$@" >"$tap_output" 2>&1 || tap_status=$?
+	if [ $tap_status -eq 0 ]; then
+		tap_case 0 "$tap_name"
 	else
-		tap_case 1 "$name" "$(tail -20 "$output")"
+		tap_case 1 "$tap_name" "$(tail -20 "$tap_output")"
 	fi
-	[ -n "$tap_logs" ] || rm -f "$output"
+	[ -n "$tap_logs" ] || rm -f "$tap_output"
 }
 
 # tap_skip REASON: the whole script is skipped.

@@ -85,7 +85,7 @@ class Open:
 
 def receive_for_ever(path, notify):
     """Context manager of the device: frees whatever it gets."""
-    Client.become_manager(Manager(path))
+    Manager(path).become_manager()
     manager = Manager.last
     notify()
     while True:
@@ -99,6 +99,8 @@ def receive_for_ever(path, notify):
 
 
 class Manager(Open):
+    become_manager, enter_looper = Client.become_manager, Client.enter_looper
+
     def __init__(self, path):
         super().__init__(path)
         Manager.last = self

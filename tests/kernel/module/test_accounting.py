@@ -106,7 +106,7 @@ def test_nodes_are_charged(group):
     out, report = os.pipe()
     # It frees nothing: a node whose owner was not notified yet ends with the last buffer.
     manager = memory.Manager(DEVICE)
-    memory.Client.become_manager(manager)
+    manager.become_manager()
     assert not in_child(fill, group, 1, report)
     manager.map.close()
     os.close(manager.fd)
