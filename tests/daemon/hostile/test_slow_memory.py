@@ -14,6 +14,7 @@ import time
 
 import hostile
 from anybinder.driver import BC_ENTER_LOOPER, LIBC, WRITE_READ, Client, ioctl
+from anybinder.process import program
 
 UFFDIO_COPY = 0xC028AA03
 MADV_DONTNEED = 4
@@ -116,7 +117,7 @@ def hang_workers(ready, path, uid, count):
 
 def test_busy_pairs_go_on_when_workers_hang():
     """A worker that hangs has calls queued that others left to it; none of them is lost."""
-    bench = os.path.join(os.path.dirname(hostile.PROGRAM), "bench-ipc")
+    bench = program("bench-ipc")
     pairs, calls, hangs = 4, 15000, 12
     with hostile.daemon() as path:
         other = os.path.join(os.path.dirname(path), "hwbinder")

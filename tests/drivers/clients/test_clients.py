@@ -20,14 +20,14 @@ def clients(program):
 
 
 def test_daemon(clients, suite):
-    with Bus() as bus:
+    with Bus(managers="binder") as bus:
         suite([clients, "--mount", bus.mount], timeout=900)
 
 
 def test_bound_files(clients, suite, scratch, root):    # pylint: disable=unused-argument
     """Through bind mounts of the daemon's files, each on its own."""
     os.chmod(scratch, 0o755)    # one case is another user for a while
-    with Bus() as bus:
+    with Bus(managers="binder") as bus:
         try:
             bind_files(bus.mount, scratch)
             suite([clients, "--mount", scratch], timeout=900)
@@ -47,7 +47,7 @@ def test_request_limit(clients, suite, root):    # pylint: disable=unused-argume
         setting.write(str(LIMIT_S))
         setting.flush()
         try:
-            bus = Bus()
+            bus = Bus(managers="binder")
             bus.__enter__()
         finally:
             setting.write(before)

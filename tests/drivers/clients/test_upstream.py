@@ -54,7 +54,7 @@ def test_crate(program, root, tests, bound, case):    # pylint: disable=unused-a
     """Bound: each file is a bind mount of its own."""
     program("anybinderd")
     program("anybinder")
-    with Bus() as bus:
+    with Bus(managers="binder") as bus:
         binding = ["sh", "-c", BIND, bus.directory] if bound else []
         done = bus.execute(bus.program, "run", "--", *binding, tests, cwd=COPY, timeout=300)
         if bound:
