@@ -95,7 +95,7 @@ def mount_inside(path, uid):
     """In namespaces of its own: binds the devices' directory to a tmpfs, makes that the root, opens
     a device there, and leaves."""
     call(LIBC.unshare, hostile.CLONE_NEWUSER | CLONE_NEWNS)
-    call(LIBC.prctl, PR_SET_DUMPABLE, 1)    # else /proc/self is root's
+    call(LIBC.prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)    # else /proc/self is root's
     for name, text in ("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {uid} 1"):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
