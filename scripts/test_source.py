@@ -42,14 +42,6 @@ def test_clang_finds_nothing(name, sources, case):
             case(file, not status, output)
 
 
-@pytest.mark.parametrize("words", [["bench/report.py"], ["bench/vm/race.py"],
-                                   ["bench/vm/lines_model.py", "--self-test"]])
-def test_arithmetic_of_measurements(words):
-    """The self-tests of the programs that judge figures."""
-    status, output = output_of([sys.executable, "-B", *words])
-    assert not status, output
-
-
 @pytest.mark.computing
 def test_versions(program, case):
     """Each program answers --version with a name and the version; the workspaces of Rust, whose
