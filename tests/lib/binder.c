@@ -50,6 +50,10 @@ int port_write_read(struct port *port, struct commands *out, struct returns *in)
 	err = port_ioctl(port, BINDER_WRITE_READ, &bwr);
 	if (in)
 		in->size = (size_t)bwr.read_consumed;
+	if (err == -EINTR && out) {
+		out->size = (size_t)(bwr.write_size - bwr.write_consumed);
+		__builtin_memmove(out->bytes, out->bytes + bwr.write_consumed, out->size);
+	}
 	if (!err && bwr.write_consumed != bwr.write_size)
 		return -EIO;
 	return err;

@@ -212,6 +212,7 @@ static bool try_seed(uint64_t seed)
 		test_begin(options.device_dir, "binder", "hwbinder");
 		storm = shared_alloc(sizeof(*storm));
 		storm->seed = seed;
+		storm->is_replaced = options.replace_ms >= 0;
 		run_storm();
 	}
 	return waitpid(pid, &status, 0) == pid && !status;

@@ -38,6 +38,7 @@ struct storm {
 	uint64_t seed;
 	int pipe; /* the writing end of the pipe that is sent */
 	uint64_t pipe_inode;
+	bool is_replaced; /* the daemon hands over all the time */
 	_Atomic bool over;   /* no more calls */
 	_Atomic bool may_exit; /* the survivors may exit */
 	_Atomic uint32_t services; /* registered with the manager */

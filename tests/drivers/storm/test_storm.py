@@ -16,7 +16,6 @@ def resources(daemon):
     return [len(os.listdir(f"/proc/{pid}/{what}")) for what in ("task", "fd")]
 
 
-# Where processors are scarce, a call that waits beside a hand-over ends with EINTR.
 @pytest.mark.alone
 @pytest.mark.takes(60)
 @pytest.mark.parametrize("options", [

@@ -85,15 +85,23 @@ void worker_put_reply(struct worker *worker, struct packed *packed)
 	worker_put(worker, BC_REPLY, &packed->txn);
 }
 
-static void check(int err)
+/*
+ * False: the call was interrupted and must be repeated, as every client does. A hand-over of the
+ * daemon interrupts calls whose thread has no processor; nothing else does here.
+ */
+static bool is_done(int err)
 {
+	if (err == -EINTR && storm->is_replaced)
+		return false;
 	if (err)
 		FAIL("BINDER_WRITE_READ: %s", test_errno_name(-err));
+	return true;
 }
 
 void worker_flush(struct worker *worker)
 {
-	check(looper_flush(&worker->looper));
+	while (!is_done(looper_flush(&worker->looper)))
+		;
 }
 
 /* ---- returns ---- */
@@ -128,7 +136,8 @@ static bool ends(enum wait wait, uint32_t id)
 /* The next return is handled; true if it ends the wait. */
 static bool take(struct worker *worker, enum wait wait, struct returned *got)
 {
-	check(looper_next(&worker->looper, got));
+	while (!is_done(looper_next(&worker->looper, got)))
+		;
 	count(worker, got->cmd, true);
 	if (duty(worker, got))
 		return false;
