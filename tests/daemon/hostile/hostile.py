@@ -10,10 +10,12 @@ import contextlib
 import errno
 import json
 import os
+import resource
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -187,6 +189,16 @@ def exit_at_end():
         print(f"a process of the attack failed: {error!r}", flush=True)
     finally:
         os._exit(status)
+
+
+def limit_files(most):
+    """For a forked process: it and what it starts have @most descriptors. Those that the tests
+    before it left open would count as well, and are closed; so is the file that pytest prints to
+    instead of descriptor 1, which it captures, too."""
+    sys.stdout.flush()
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # pylint: disable=consider-using-with
+    os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def kill(pid, seconds=max(5, ENDS_S)):

@@ -133,7 +133,7 @@ def test_opens_of_each_container_are_limited():
 
 
 def share_few_descriptors():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FILES, FEW_FILES))
+    hostile.limit_files(FEW_FILES)
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(hostile.daemon())
         stack.enter_context(hostile.user(hostile.ATTACKER, open_as, path, range(1, 8)))

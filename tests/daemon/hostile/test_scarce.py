@@ -2,7 +2,6 @@
 """A daemon with little memory, one with few descriptors, and one whose messages cannot be
 written."""
 import os
-import resource
 import struct
 import time
 
@@ -51,7 +50,7 @@ def send_until_refused(ready, path, result):
 
 
 def share_few_files():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FILES, FEW_FILES))
+    hostile.limit_files(FEW_FILES)
     output, result = os.pipe()
     with hostile.daemon() as path, hostile.user(hostile.SERVER, hostile.serve, path):
         other = os.path.join(os.path.dirname(path), "hwbinder")
