@@ -95,7 +95,7 @@ $(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o): tools/Ca
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
 # Most tests wait: more of them than processors run at a time.
-WORKERS := $(shell echo $$(($(shell nproc) * 2)))
+WORKERS := $(shell echo $$(($(shell nproc) * 3)))
 # $(call pytest,WORKERS,WHAT IS BUILT): the rest is built, or found to be up to date, by the tests.
 pytest = ANYBINDER_BUILT="$(2)" $(PYTHON) -m pytest -n $(1) --dist loadgroup
 

@@ -154,8 +154,9 @@ def run_page(page, variables, command=("bash",), only=None, omitted=None):
                 shell.process.communicate("kill -KILL $(jobs -p); exit\n")
 
 
+# The tutorial calls make: its turn comes when the programs that tests compute with are built.
 @pytest.mark.timeout(900)
-@pytest.mark.takes(60)
+@pytest.mark.takes(8)
 @pytest.mark.parametrize("page", ["TUTORIAL.md", "OBSERVING.md"])
 def test_page(program, scratch, page):
     for name in ("anybinder", "anybinderd", "client-tests", "board-service", "faulty"):

@@ -65,6 +65,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("computing") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(3600))    # it is the last to get a processor
+        if item.get_closest_marker("alone"):
+            item.add_marker(pytest.mark.xdist_group("alone"))    # the others need not wait for it
     items[:] = ordered(items)
 
 

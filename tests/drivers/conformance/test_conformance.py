@@ -12,7 +12,7 @@ SCRIPT = os.path.join(TOP, "tests/drivers/conformance/run_backend.py")
 LONG = [pytest.mark.long, pytest.mark.timeout(7200)]
 # In fuse-replaced-calls a call ends with EINTR now and then if many threads want each processor
 # (docs/SECURITY.md).
-DAEMONS = [pytest.param("engine", marks=pytest.mark.check),
+DAEMONS = [pytest.param("engine", marks=[pytest.mark.check, pytest.mark.computing]),
            pytest.param("fuse", marks=pytest.mark.check),
            "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
            pytest.param("fuse-bound-plain", marks=LONG),
@@ -30,7 +30,7 @@ def run(suite, name, *options, timeout=3700):
     suite([sys.executable, SCRIPT, name, *options], timeout=timeout)
 
 
-@pytest.mark.takes(70)
+@pytest.mark.takes(25)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("backend", DAEMONS)
 def test_daemon(program, suite, backend):
