@@ -10,8 +10,9 @@
 #define MAP_PRIVATE 2
 #define O_RDWR 2
 
-/* The compiler generates calls to this. */
+/* The compiler generates calls to these. */
 void *memcpy(void *dst, const void *src, size_t size);
+void *memmove(void *dst, const void *src, size_t size);
 void *memset(void *dst, int c, size_t size);
 
 void *memcpy(void *dst, const void *src, size_t size)
@@ -24,6 +25,12 @@ void *memcpy(void *dst, const void *src, size_t size)
 		__asm__ volatile("");	/* or the compiler calls memcpy() for it */
 	}
 	return dst;
+}
+
+/* Commands move towards the beginning of their buffer only, so that copying forwards is right. */
+void *memmove(void *dst, const void *src, size_t size)
+{
+	return memcpy(dst, src, size);
 }
 
 void *memset(void *dst, int c, size_t size)
