@@ -196,7 +196,7 @@ def limit_files(most):
     before it left open would count as well, and are closed; so is the file that pytest prints to
     instead of descriptor 1, which it captures, too."""
     sys.stdout.flush()
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # pylint: disable=consider-using-with
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
