@@ -40,8 +40,9 @@ struct returns;
  * One BINDER_WRITE_READ: writes the queued commands of @out (NULL: none), which is empty
  * afterwards, also after an error, except that after -EINTR it holds those that the driver did not
  * take: the same call again goes on with them. Then reads into @in (NULL: no read), and waits until
- * there is a return, unless the port is a non-blocking one: -EAGAIN. -ENOBUFS: the commands were too
- * many for the room of @out, and nothing was written; -EIO: the driver left some of them unread.
+ * there is a return, unless the port is a non-blocking one: -EAGAIN. -ENOBUFS: the commands were
+ * too many for the room of @out, and nothing was written; -EIO: the driver left some of them
+ * unread.
  */
 int port_write_read(struct port *port, struct commands *out, struct returns *in);
 
