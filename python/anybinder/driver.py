@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from .process import LIBC, PATIENCE_S
 
 WRITE_READ = 0xC0306201
-SET_CONTEXT_MGR = 0x40046207
+SET_CONTEXT_MGR, SET_CONTEXT_MGR_EXT = 0x40046207, 0x4018620D
 THREAD_EXIT = 0x40046208
 FREEZE = 0x400C620E
 CTL_ADD = 0xC1086201
@@ -29,7 +29,7 @@ BC_FREE_BUFFER, BC_ENTER_LOOPER = 0x40086303, 0x630C
 BC_ACQUIRE, BC_RELEASE, BC_REQUEST_DEATH_NOTIFICATION = 0x40046305, 0x40046306, 0x400C630E
 
 BR_TRANSACTION, BR_REPLY, BR_TRANSACTION_COMPLETE = 0x80407202, 0x80407203, 0x7206
-BR_DEAD_BINDER = 0x8008720F
+BR_DEAD_BINDER, BR_NOOP = 0x8008720F, 0x720C
 BR_INCREFS, BR_ACQUIRE = 0x80107207, 0x80107208
 BR_FAILURES = {0x7205: "dead", 0x7211: "failed", 0x7212: "frozen"}
 # What the driver is answered when it takes a reference to an object.
@@ -37,6 +37,8 @@ DONE = {BR_INCREFS: 0x40106308, BR_ACQUIRE: 0x40106309}
 
 TF_ONE_WAY, TF_STATUS_CODE, TF_ACCEPT_FDS, TF_CLEAR_BUF = 1, 8, 0x10, 0x20
 BINDER, HANDLE, FILE, BUFFER = 0x73622A85, 0x73682A85, 0x66642A85, 0x70742A85
+ACCEPTS_FDS = 0x100    # of an object: calls to it may carry descriptors
+OBJECT = struct.Struct("<IIQQ")    # flat_binder_object, binder_fd_object
 # Of libbinder: every object answers these.
 PING, INTERFACE, DUMP, SHELL = struct.unpack(">4I", b"_PNG_NTF_DMP_CMD")
 
@@ -251,8 +253,16 @@ class Client:
             commands = b""
             del keep[:]
 
-    def become_manager(self) -> None:
-        ioctl(self.fd, SET_CONTEXT_MGR, ctypes.create_string_buffer(4))
+    def become_manager(self, flags: int = 0) -> None:
+        """Manages the device.
+
+        flags: of its object, as ACCEPTS_FDS
+        """
+        if flags:
+            ioctl(self.fd, SET_CONTEXT_MGR_EXT,
+                  ctypes.create_string_buffer(OBJECT.pack(BINDER, flags, 0, 0)))
+        else:
+            ioctl(self.fd, SET_CONTEXT_MGR, ctypes.create_string_buffer(4))
         self.enter_looper()
 
     def enter_looper(self) -> None:

@@ -20,43 +20,36 @@ import traceback
 
 from anybinder import driver
 from anybinder.driver import (
-    BC_ACQUIRE,
-    BC_ENTER_LOOPER,
+    ACCEPTS_FDS,
+    BC_RELEASE,
     BC_REPLY,
     BC_REQUEST_DEATH_NOTIFICATION,
     BC_TRANSACTION,
+    BINDER,
     BR_DEAD_BINDER,
     BR_FAILURES,
+    BR_NOOP,
     BR_REPLY,
     BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE,
+    DONE,
+    OBJECT,
+    TF_ACCEPT_FDS,
+    TF_ONE_WAY,
     Client,
+    acquire,
     free_buffer,
 )
 from anybinder.process import child
-from replaced import (
-    ACCEPTS_FDS,
-    BINDER_TYPE_BINDER,
-    BINDER_TYPE_FD,
-    BR_COUNTS,
-    BR_NOOP,
-    BR_TRANSACTION_COMPLETE,
-    DEADLINE_S,
-    FREEZE,
-    SET_CONTEXT_MGR_EXT,
-    TF_ACCEPT_FDS,
-    TF_ONE_WAY,
-    Signals,
-    wait_for,
-)
+from replaced import DEADLINE_S, Signals, wait_for
 
-BC_RELEASE, BC_DEAD_BINDER_DONE = 0x40046306, 0x40086310
+BC_DEAD_BINDER_DONE = 0x40086310
 BR_RELEASE, BR_DECREFS, BR_TRANSACTION_PENDING_FROZEN = 0x80107209, 0x8010720A, 0x7214
 IGNORED = BR_NOOP, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BR_RELEASE, BR_DECREFS
 FREEZE_MS = 5000
 
 CALL, FILE, NESTED, MORTAL, ONE_WAY = KINDS = range(5)
 MESSAGE = struct.Struct("<II")      # kind, its number; then an object, if it has one
-OBJECT = struct.Struct("<IIQQ")     # flat_binder_object, binder_fd_object
 COUNTS = struct.Struct("<6I")       # in a reply: messages of each kind, deaths; then an object
 FLOOD = 16                          # one-way calls in a row
 
@@ -102,8 +95,8 @@ class Party(Client):
                 self.codes.extend(self.write_read(commands, 512))
             while self.codes:
                 code, argument = self.codes.popleft()
-                if code in BR_COUNTS:
-                    self.due += struct.pack("<I", BR_COUNTS[code]) + argument
+                if code in DONE:
+                    self.due += struct.pack("<I", DONE[code]) + argument
                 elif code == BR_DEAD_BINDER:
                     self.died(struct.unpack("<Q", argument)[0])
                 elif code not in IGNORED:
@@ -130,10 +123,7 @@ class Service(Party):
         self.had = [0] * len(KINDS)
         self.deaths = 0
         self.mortals = {}    # handles that are watched, by cookie
-        driver.ioctl(self.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-            struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
-        self.due += struct.pack("<I", BC_ENTER_LOOPER)
-        self.flush()
+        self.become_manager(ACCEPTS_FDS)
 
     def died(self, cookie):
         self.due += struct.pack("<IQ", BC_DEAD_BINDER_DONE, cookie)
@@ -163,7 +153,7 @@ class Service(Party):
 
     def answer_file(self, argument, number, fd):
         assert os.pread(fd, 16, 0) == b"%16d" % number, "another file"
-        self.reply(argument, OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0))
+        self.reply(argument, OBJECT.pack(driver.FILE, 0, fd, 0))
         os.close(fd)
 
     def answer_nested(self, argument, number, handle):
@@ -173,7 +163,7 @@ class Service(Party):
         self.reply(argument)
 
     def answer_mortal(self, argument, number, handle):
-        self.due += struct.pack("<II", BC_ACQUIRE, handle)
+        self.due += acquire(handle)
         self.due += struct.pack("<IIQ", BC_REQUEST_DEATH_NOTIFICATION, handle, number)
         self.mortals[number] = handle
         self.reply(argument)
@@ -222,14 +212,14 @@ class Caller(Party):
         """There and back."""
         with tempfile.TemporaryFile(buffering=0) as file:
             file.write(b"%16d" % self.sent[FILE])
-            back = self.call(FILE, OBJECT.pack(BINDER_TYPE_FD, 0, file.fileno(), 0), TF_ACCEPT_FDS)
+            back = self.call(FILE, OBJECT.pack(driver.FILE, 0, file.fileno(), 0), TF_ACCEPT_FDS)
             fd = OBJECT.unpack(back)[2] & 0xFFFFFFFF
             assert os.path.sameopenfile(fd, file.fileno()), "another file"
             os.close(fd)
 
     def be_called(self):
         """The service calls an object of this client before it replies."""
-        self.call(NESTED, OBJECT.pack(BINDER_TYPE_BINDER, 0, 7, 7))
+        self.call(NESTED, OBJECT.pack(BINDER, 0, 7, 7))
 
     def nested(self, argument):
         data = self.data_of(argument)
@@ -242,7 +232,7 @@ class Caller(Party):
         mortal = Party(self.path)
         try:
             mortal.request(MESSAGE.pack(MORTAL, self.sent[MORTAL]) +
-                           OBJECT.pack(BINDER_TYPE_BINDER, 0, 9, 9), has_object=True)
+                           OBJECT.pack(BINDER, 0, 9, 9), has_object=True)
         finally:
             mortal.close()
         self.sent[MORTAL] += 1
@@ -252,7 +242,7 @@ class Caller(Party):
         end = time.monotonic() + DEADLINE_S
         while True:
             try:
-                return driver.ioctl(self.fd, FREEZE, ctypes.create_string_buffer(argument))
+                return driver.ioctl(self.fd, driver.FREEZE, ctypes.create_string_buffer(argument))
             except OSError as error:    # a signal, or it has something to do
                 if error.errno not in (errno.EINTR, errno.EAGAIN) or time.monotonic() > end:
                     raise

@@ -5,21 +5,14 @@ import os
 import select
 import shutil
 import signal
-import struct
+import time
 
 from anybinder import driver
 from anybinder.daemon import Daemon
-from anybinder.driver import BR_TRANSACTION, Client, transaction
+from anybinder.driver import BR_NOOP, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, Client, transaction
 from anybinder.process import until
 from served import anybinderd
 
-BR_TRANSACTION_COMPLETE, BR_NOOP = 0x7206, 0x720C
-FREEZE, SET_CONTEXT_MGR_EXT = 0x400C620E, 0x4018620D
-ACCEPTS_FDS = 0x100
-TF_ONE_WAY, TF_ACCEPT_FDS = 0x01, 0x10
-FD_OBJECT = struct.Struct("<IIQQ")    # struct binder_fd_object
-BINDER_TYPE_FD, BINDER_TYPE_BINDER, BINDER_TYPE_PTR = 0x66642A85, 0x73622A85, 0x70742A85
-BC_TRANSACTION_SG = 0x40486311
 DEADLINE_S = 30.0
 
 
@@ -27,18 +20,34 @@ class Replaced(Daemon):
     """A daemon that is told to hand over."""
 
     def status(self):
-        with open(self.path("binder_logs/daemon"), encoding="utf-8") as file:
-            return dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
+        """The lines of binder_logs/daemon, where a server may crash while it is read."""
+        end = time.monotonic() + DEADLINE_S
+        while True:
+            try:
+                with open(self.path("binder_logs/daemon"), encoding="utf-8") as file:
+                    return dict(line.rstrip("\n").split(": ", 1) for line in file if ": " in line)
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def server_pid(self):
         return int(self.status()["server"])
+
+    def is_followed(self, before):
+        """Whether another server than that of the lines @before serves."""
+        return int(self.status()["generation"]) > int(before["generation"])
 
     def ask(self, how=signal.SIGHUP):
         """The lines of binder_logs/daemon after a hand-over has ended, whatever the end."""
         before = self.status()
         os.kill(self.pid, how)
-        until(lambda: self.status()["attempts"] != before["attempts"], DEADLINE_S)
+        self.wait_for_the_end(before)
         return self.status()
+
+    def wait_for_the_end(self, before):
+        """Of a hand-over, whatever it is; @before: the lines when it began."""
+        until(lambda: self.status()["attempts"] != before["attempts"], DEADLINE_S)
 
     def hand_over(self):
         before = self.status()
@@ -116,9 +125,6 @@ def wait_for(pid):
 
 def check(condition):
     assert condition
-
-
-BR_COUNTS = {0x80107207: 0x40106308, 0x80107208: 0x40106309}    # INCREFS, ACQUIRE: their DONE
 
 
 class Upgraded(Replaced):

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the tests of the daemon share: a service and calls to it, devices, and what has to fail."""
-import contextlib
 import ctypes
 import errno
 import os
 import signal
 import socket
+import subprocess
 import time
 
 from anybinder import daemon as daemons
 from anybinder import driver
 from anybinder.driver import Client
-from anybinder.process import child, program, run_child, until
+from anybinder.process import child, program, ready_child, run_child, until
 
 
 def anybinderd():
@@ -27,23 +27,47 @@ def is_dead(mountpoint):
     return False
 
 
-@contextlib.contextmanager
+class Foreground(daemons.Daemon):
+    """A daemon in the foreground, as a child of the test; its messages are in DIRECTORY/log.
+
+    before: words before the program, of a command that runs it
+    """
+
+    def __init__(self, directory, *options, before=(), **how):
+        super().__init__(directory, *options, **how)
+        self.before, self.messages = before, os.path.join(directory, "log")
+        self.process = None
+
+    def __enter__(self):
+        with open(self.messages, "wb") as file:
+            # the end of the process is this object's
+            self.process = subprocess.Popen(    # pylint: disable=consider-using-with
+                [*self.before, self.program, self.mnt, "--foreground", "--pid-file",
+                 self.pid_file, *self.recovery, *self.options], stderr=file)
+        self.pid = self.process.pid
+        until(lambda: os.path.exists(self.pid_file) or self.process.poll() is not None)
+        assert self.process.returncode is None, self.log()
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def log(self):
+        with open(self.messages, encoding="utf-8") as file:
+            return file.read()
+
+
 def server(path):
     """A child process: context manager of the device, echoes each transaction."""
-    ready, notify = os.pipe()
-
-    def serve():
+    def serve(ready):
         manager = Client(path)
         # the one before may have been killed a moment ago
         until(lambda: succeeds(manager.become_manager))
-        os.write(notify, b"x")
+        ready()
         manager.serve()
 
-    with child(serve) as pid:
-        os.close(notify)
-        assert os.read(ready, 1) == b"x", "there is no context manager"
-        yield pid
-    os.close(ready)
+    return ready_child(serve)
 
 
 def assert_served(daemon, within_s=2.0):

@@ -14,7 +14,7 @@ from anybinder import driver
 from anybinder.daemon import Daemon
 from anybinder.driver import LIBC, Client
 from anybinder.process import child, run_child, until
-from served import anybinderd, expect_error, server
+from served import Foreground, expect_error, server
 
 BUILDS = ("anybinderd-asan",)
 MS_BIND = 4096
@@ -218,26 +218,9 @@ def test_death_of_an_owner_is_noticed_beside_a_fork(directory):
 
 def test_without_the_right_to_write_it_is_refused_and_explained(directory):
     """The daemon may not trace its clients: EPERM, and a message that says what to do."""
-    mnt = os.path.join(directory, "mnt")
-    os.mkdir(mnt)
-    log = os.path.join(directory, "log")
-    with open(log, "wb") as errors, subprocess.Popen(
-            ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", anybinderd(),
-             "--foreground", mnt], stderr=errors) as process:
-        class Place:    # pylint: disable=too-few-public-methods
-            @staticmethod
-            def path(name):
-                return os.path.join(mnt, name)
-
-        try:
-            until(lambda: os.path.exists(Place.path("binder-control")))
-            os.close(os.open(Place.path("binder"), os.O_RDWR))
-            with bound(Place, directory) as path:
-                expect_error(errno.EPERM, os.open, path, os.O_RDWR)
-            with open(log, encoding="utf-8") as file:
-                text = file.read()
-            assert "Bind the directory of the devices and link the name" in text, text
-        finally:
-            process.terminate()
-            process.wait()
-            subprocess.run(["umount", "--lazy", mnt], check=False, capture_output=True)
+    without = "setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"
+    with Foreground(directory, before=without) as daemon:
+        os.close(os.open(daemon.path("binder"), os.O_RDWR))
+        with bound(daemon, directory) as path:
+            expect_error(errno.EPERM, os.open, path, os.O_RDWR)
+        assert "Bind the directory of the devices and link the name" in daemon.log(), daemon.log()

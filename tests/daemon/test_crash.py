@@ -15,12 +15,20 @@ import threading
 import time
 
 import pytest
-from anybinder import daemon as daemons
 from anybinder import driver
 from anybinder.daemon import start
 from anybinder.driver import LIBC, Client
-from anybinder.process import child, children_of, is_mounted, is_running, run_child, until
-from served import add_device, anybinderd, assert_calls_work, expect_error, server
+from anybinder.process import (
+    child,
+    children_of,
+    is_mounted,
+    is_running,
+    ready_child,
+    run_child,
+    until,
+)
+from replaced import Replaced, Upgraded
+from served import Foreground, add_device, anybinderd, assert_calls_work, expect_error, server
 from test_bound import bound
 
 BUILDS, MACHINES = ("anybinderd", "anybinderd-asan"), True
@@ -29,9 +37,17 @@ POLL_ERROR = select.POLLERR | select.POLLHUP
 PTRACE_SEIZE, PTRACE_CONT, WALL = 0x4206, 7, 0x40000000
 
 
-class Daemon(daemons.Daemon):
+class Daemon(Replaced):
     """A daemon that goes on after crashes."""
     recovery = ()
+
+
+class ForegroundDaemon(Foreground, Daemon):
+    """The same in the foreground."""
+
+
+class UpgradedDaemon(Upgraded, Daemon):
+    """The same of a program that can be replaced."""
 
 
 def kernel_resends():
@@ -50,24 +66,11 @@ def expect_lost(function, *args):
         raise AssertionError("the call has succeeded")
 
 
-def state(daemon):
-    """What binder_logs/daemon says; a server may crash while it is read."""
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            with open(daemon.path("binder_logs/daemon"), encoding="utf-8") as file:
-                return dict(line.rstrip("\n").split(": ", 1) for line in file)
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-
-
 def follow(daemon, victim, how):
     """Sends a signal and waits for the next server. Returns the pid of the one before."""
-    before = state(daemon)
+    before = daemon.status()
     os.kill(victim or int(before["server"]), how)
-    until(lambda: int(state(daemon)["generation"]) > int(before["generation"]), PATIENCE_S)
+    until(lambda: daemon.is_followed(before), PATIENCE_S)
     return int(before["server"])
 
 
@@ -97,30 +100,28 @@ def test_old_opens_are_refused_and_new_ones_work(directory):
             expect_error(errno.ECONNREFUSED, client.write_read, b"", 64)
             client.close()
             assert_calls_work(daemon.path("binder"))
-            assert state(daemon)["crashes"] == "2"
+            assert daemon.status()["crashes"] == "2"
             assert len(os.listdir(daemon.path("binder_logs/proc"))) <= 2
 
 
 def test_those_who_wait_are_woken(directory):
     with Daemon(directory) as daemon:
-        ready, notify = os.pipe()
-
-        def wait_in_call():
+        def wait_in_call(ready):
             client = Client(daemon.path("binder"))
-            os.write(notify, b"x")
+            ready()
             expect_lost(client.write_read, b"", 256)
 
-        def wait_in_poll():
+        def wait_in_poll(ready):
             client = Client(daemon.path("binder"))
             poll = select.poll()
             poll.register(client.fd, select.POLLIN)
-            os.write(notify, b"x")
+            ready()
             assert poll.poll(PATIENCE_S * 1000) == [(client.fd, POLL_ERROR)]
 
-        def wait_for_events():
+        def wait_for_events(ready):
             fd = os.open(daemon.path("binder_logs/events"), os.O_RDONLY)
             os.read(fd, 1 << 16)
-            os.write(notify, b"x")
+            ready()
             while True:
                 try:
                     os.read(fd, 1 << 16)
@@ -130,10 +131,8 @@ def test_those_who_wait_are_woken(directory):
 
         with server(daemon.path("binder")), contextlib.ExitStack() as stack:
             # a caller that waits for a reply which does not come
-            pids = [stack.enter_context(child(function)) for function in
+            pids = [stack.enter_context(ready_child(function)) for function in
                     (wait_in_call, wait_in_poll, wait_for_events, wait_in_call, wait_in_poll)]
-            for _ in pids:
-                os.read(ready, 1)
             time.sleep(0.05)
             kill_server(daemon)
             for pid in pids:
@@ -201,7 +200,7 @@ def test_clients_under_load_come_back(directory):
             kill_server(daemon)
         for ready, _ in pipes:
             until(lambda fd=ready: select.select([fd], [], [], 0)[0], PATIENCE_S)
-        assert int(state(daemon)["crashes"]) == 8
+        assert daemon.status()["crashes"] == "8"
 
 
 def test_opens_under_way_are_served_by_the_next(directory):
@@ -321,19 +320,15 @@ def test_servers_that_crash_while_they_recover_are_followed_by_others(directory)
 
 
 def test_too_many_crashes_end_the_daemon(directory):
-    mnt, pid_file = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
     for option, limit in ([], 5), (["--max-crashes=2"], 2), (["--max-crashes=1"], 1):
-        with subprocess.Popen([anybinderd(), mnt, "--foreground", "--pid-file", pid_file, *option],
-                              stderr=subprocess.PIPE, text=True) as process:
-            until(lambda: os.path.exists(pid_file), PATIENCE_S)
-            daemon = Daemon(directory)
+        with ForegroundDaemon(directory, *option) as daemon:
             for _ in range(limit - 1):
                 kill_server(daemon)
-            os.kill(int(state(daemon)["server"]), signal.SIGKILL)
-            _, text = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 1, text
-        assert f"has crashed {limit} times within a minute: {mnt} is unmounted" in text, text
-        assert not is_mounted(mnt) and not os.path.exists(pid_file)
+            os.kill(daemon.server_pid(), signal.SIGKILL)
+            assert daemon.process.wait(PATIENCE_S) == 1, daemon.log()
+        assert f"has crashed {limit} times within a minute: {daemon.mnt} is unmounted" \
+            in daemon.log(), daemon.log()
+        assert not is_mounted(daemon.mnt) and not os.path.exists(daemon.pid_file)
 
 
 def test_server_with_a_thread_that_a_client_keeps_is_followed(directory):
@@ -350,16 +345,14 @@ def test_server_with_a_thread_that_a_client_keeps_is_followed(directory):
         pytest.skip(f"userfaultfd: {error}")
     with Daemon(directory, "--threads=2") as daemon:
         client = Client(daemon.path("binder"))
-        ready, notify = os.pipe()
 
-        def wait():
+        def wait(ready):
             other = Client(daemon.path("binder"))
-            os.write(notify, b"x")
+            ready()
             expect_lost(other.write_read, b"", 256)
 
         threading.Thread(target=keep_in_fuse, daemon=True).start()
-        with child(wait) as pid:
-            os.read(ready, 1)
+        with ready_child(wait) as pid:
             time.sleep(0.1)
             kill_server(daemon)
             assert os.waitpid(pid, 0)[1] == 0
@@ -413,7 +406,7 @@ def test_servers_that_end_late_are_waited_for(directory):
     with Daemon(directory) as daemon:
         # with an older kernel, the mount is given up after a crash
         for end in [hand_over] + [kill_server] * kernel_resends():
-            former = int(state(daemon)["server"])
+            former = daemon.server_pid()
             with traced(former):
                 assert end(daemon) == former
                 assert former in children_of(daemon.pid)
@@ -437,24 +430,15 @@ def test_systemd_is_told_once(directory):
 
 
 def test_next_server_is_the_program_that_is_installed(directory):
-    program = os.path.join(directory, "anybinderd")
-    shutil.copy(anybinderd(), program)
-    mnt, pid_file = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
-    subprocess.run([program, mnt, "--pid-file", pid_file], check=True, timeout=PATIENCE_S)
-    daemon = Daemon(directory)
-    with open(pid_file, encoding="utf-8") as file:
-        daemon.pid = int(file.read())
-    try:
-        os.rename(program, program + ".old")
-        shutil.copy(anybinderd(), program)    # an upgrade
+    with UpgradedDaemon(directory) as daemon:
+        before = os.stat(daemon.program).st_ino
+        daemon.install("")
         kill_server(daemon)
         serving = os.stat(f"/proc/{daemon.server_pid()}/exe")
-        assert serving.st_ino == os.stat(program).st_ino
-        os.unlink(program)    # removed: the supervisor's own is still there
+        assert before != serving.st_ino == os.stat(daemon.program).st_ino
+        os.unlink(daemon.program)    # removed: the supervisor's own is still there
         kill_server(daemon)
         assert_calls_work(daemon.path("binder"))
-    finally:
-        daemon.stop()
 
 
 FUSERMOUNT = """#!/usr/bin/env python3

@@ -9,7 +9,6 @@ import errno
 import os
 import re
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -18,8 +17,17 @@ import pytest
 from anybinder import driver
 from anybinder.daemon import Daemon, start
 from anybinder.driver import LIBC, Client
-from anybinder.process import child, in_own_mounts, is_mounted, is_running, run_child, until
+from anybinder.process import (
+    child,
+    in_own_mounts,
+    is_mounted,
+    is_running,
+    ready_child,
+    run_child,
+    until,
+)
 from served import (
+    Foreground,
     add_device,
     anybinderd,
     assert_served,
@@ -32,6 +40,7 @@ from served import (
 
 BUILDS = ("anybinderd", "anybinderd-asan")
 UNPRIVILEGED = 65534
+DEADLINE_S = 30
 STATX_BTIME = 0x800
 
 
@@ -52,20 +61,6 @@ def test_start_takes_names_and_owner(directory):
         assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
 
 
-def test_start_and_stop_notify_systemd(directory):
-    address = os.path.join(directory, "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-        sock.bind(address)
-        sock.settimeout(5)
-        os.environ["NOTIFY_SOCKET"] = address
-        try:
-            with Daemon(directory) as daemon:
-                assert sock.recv(200).decode().split() == ["READY=1", f"MAINPID={daemon.pid}"]
-        finally:
-            del os.environ["NOTIFY_SOCKET"]
-        assert sock.recv(200) == b"STOPPING=1"
-
-
 def test_end_leaves_nothing_behind(directory):
     with Daemon(directory) as daemon:
         assert is_mounted(daemon.mnt)
@@ -79,23 +74,32 @@ def test_end_comes_with_umount(directory):
         until(lambda: not is_running(daemon.pid))
 
 
-def test_end_by_the_kernel_is_an_error(directory):
+@contextlib.contextmanager
+def fusectl(directory):
+    """Gives a function that has the kernel end the connection of a mount, by its st_dev."""
     control = os.path.join(directory, "fusectl")
     os.mkdir(control)
     if subprocess.run(["mount", "-t", "fusectl", "none", control], check=False,
                       capture_output=True).returncode:
         pytest.skip("no fusectl")
-    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
-    with subprocess.Popen([anybinderd(), mnt, "--foreground", "--pid-file", served],
-                          stderr=subprocess.PIPE, text=True) as daemon:
-        until(lambda: os.path.exists(served))
-        connection = os.minor(os.stat(mnt).st_dev)
-        with open(os.path.join(control, str(connection), "abort"), "w", encoding="ascii") as file:
+
+    def abort(device):
+        path = os.path.join(control, str(os.minor(device)), "abort")
+        with open(path, "w", encoding="ascii") as file:
             file.write("1")
-        _, text = daemon.communicate(timeout=5)
-        assert daemon.returncode == 1 and "has aborted the connection" in text, text
-    assert not is_mounted(mnt)
-    subprocess.run(["umount", control], check=True)
+
+    try:
+        yield abort
+    finally:
+        subprocess.run(["umount", control], check=True)
+
+
+def test_end_by_the_kernel_is_an_error(directory):
+    with fusectl(directory) as abort, Foreground(directory) as daemon:
+        abort(os.stat(daemon.mnt).st_dev)
+        assert daemon.process.wait(DEADLINE_S) == 1
+        assert "has aborted the connection" in daemon.log(), daemon.log()
+        assert not is_mounted(daemon.mnt)
 
 
 def test_second_daemon_is_refused(directory):
@@ -117,15 +121,12 @@ def test_dead_mount_is_cleared(directory):
 
 def test_killed_daemon_lets_waiting_clients_go(directory):
     with Daemon(directory) as daemon:
-        ready, notify = os.pipe()
-
-        def wait():
+        def wait(ready):
             client = Client(daemon.path("binder"))
-            os.write(notify, b"x")
+            ready()
             expect_error(errno.ECONNABORTED, client.write_read, b"", 256)
 
-        with child(wait) as pid:
-            os.read(ready, 1)
+        with ready_child(wait) as pid:
             time.sleep(0.05)
             daemon.crash()
             assert os.waitpid(pid, 0)[1] == 0
@@ -167,26 +168,17 @@ def test_missing_fuse_is_explained(directory):
 
 def test_requests_that_the_daemon_does_not_know_are_refused(directory):
     """Of statx(2) and copy_file_range(2), which newer kernels send; the sanitizers see the rest."""
-    mnt, served = os.path.join(directory, "mnt"), os.path.join(directory, "pid")
-    with subprocess.Popen([anybinderd(), mnt, "--foreground", "--pid-file", served],
-                          stderr=subprocess.PIPE, text=True) as daemon:
-        try:
-            until(lambda: os.path.exists(served))
-            found = ctypes.create_string_buffer(256)
-            assert not LIBC.statx(-100, os.path.join(mnt, "binder").encode(), 0,
-                                                STATX_BTIME, found)
-            source, target = (os.open(os.path.join(mnt, name), os.O_RDWR)
-                              for name in ("binder", "hwbinder"))
-            # EXDEV, EOPNOTSUPP, EBADF...: it depends on the kernel, which may copy by reads
-            with contextlib.suppress(OSError):
-                os.copy_file_range(source, target, 4096)
-            os.close(source)
-            os.close(target)
-            Client(os.path.join(mnt, "binder")).close()
-        finally:
-            daemon.terminate()
-        _, text = daemon.communicate(timeout=20)
-    assert daemon.returncode == 0 and "runtime error" not in text, text
+    with Foreground(directory) as daemon:
+        found = ctypes.create_string_buffer(256)
+        assert not LIBC.statx(-100, daemon.path("binder").encode(), 0, STATX_BTIME, found)
+        source, target = (os.open(daemon.path(name), os.O_RDWR) for name in ("binder", "hwbinder"))
+        # EXDEV, EOPNOTSUPP, EBADF...: it depends on the kernel, which may copy by reads
+        with contextlib.suppress(OSError):
+            os.copy_file_range(source, target, 4096)
+        os.close(source)
+        os.close(target)
+        Client(daemon.path("binder")).close()
+    assert daemon.process.returncode == 0 and "runtime error" not in daemon.log(), daemon.log()
 
 
 # ---- limits ------------------------------------------------------------------------------------
@@ -269,16 +261,14 @@ def test_ended_threads_do_not_pile_up(directory):
 def test_idle_clients_cost_no_threads(directory):
     with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
         before = daemon.threads()
-        ready, notify = os.pipe()
 
-        def wait():
+        def wait(ready):
             client = Client(daemon.path("binder"))
-            os.write(notify, b"x")
+            ready()
             client.write_read(b"", 256)
 
         for _ in range(30):
-            stack.enter_context(child(wait))
-            os.read(ready, 1)
+            stack.enter_context(ready_child(wait))
         time.sleep(0.05)
         assert daemon.threads() == before
 

@@ -11,23 +11,25 @@ import threading
 import time
 
 from anybinder import driver
-from anybinder.driver import BR_DEAD_BINDER, BR_REPLY, BR_TRANSACTION, Client, transaction
-from anybinder.process import child, run_child, until
-from replaced import (
+from anybinder.driver import (
     ACCEPTS_FDS,
-    BC_TRANSACTION_SG,
-    BINDER_TYPE_BINDER,
-    BINDER_TYPE_FD,
-    BINDER_TYPE_PTR,
-    BR_COUNTS,
+    BINDER,
+    BR_DEAD_BINDER,
     BR_NOOP,
+    BR_REPLY,
+    BR_TRANSACTION,
     BR_TRANSACTION_COMPLETE,
-    DEADLINE_S,
-    FD_OBJECT,
-    FREEZE,
-    SET_CONTEXT_MGR_EXT,
+    DONE,
+    FILE,
+    OBJECT,
     TF_ACCEPT_FDS,
     TF_ONE_WAY,
+    Client,
+    transaction,
+)
+from anybinder.process import child, ready_child, run_child, until
+from replaced import (
+    DEADLINE_S,
     Replaced,
     Signals,
     answer,
@@ -105,7 +107,7 @@ def test_nested_calls_go_on(directory):
 
         def call():
             client = Client(daemon.path("binder"))
-            own = struct.pack("<IIQQ", BINDER_TYPE_BINDER, 0, 7, 7)
+            own = OBJECT.pack(BINDER, 0, 7, 7)
             keep = ctypes.create_string_buffer(own)
             offsets = (ctypes.c_uint64 * 1)(0)
             code, argument = replies_of(client, transaction(driver.BC_TRANSACTION, keep,
@@ -133,8 +135,8 @@ def replies_of(client, commands):
         done = b""
         found = None
         for code, argument in client.write_read(commands, 512):
-            if code in BR_COUNTS:
-                done += struct.pack("<I", BR_COUNTS[code]) + argument
+            if code in DONE:
+                done += struct.pack("<I", DONE[code]) + argument
             elif code not in (BR_NOOP, BR_TRANSACTION_COMPLETE):
                 found = code, argument
         if found:
@@ -174,13 +176,13 @@ def test_files_in_transit_arrive(directory):
         step, back = Signals(), Signals()
 
         def serve():
-            manager = become_manager_for_files(daemon)
-            manager.write_read(struct.pack("<I", driver.BC_ENTER_LOOPER), 0)
+            manager = Client(daemon.path("binder"))
+            manager.become_manager(ACCEPTS_FDS)
             step.send(b"m")
             back.wait()
             for number in range(3):
                 argument = take_call(manager)
-                fd = FD_OBJECT.unpack(manager.data_of(argument))[2]
+                fd = OBJECT.unpack(manager.data_of(argument))[2]
                 with os.fdopen(fd & 0xFFFFFFFF, "rb") as file:
                     assert file.read() == b"content %d" % number
                 manager.write_read(driver.free_buffer(argument), 0)
@@ -193,7 +195,7 @@ def test_files_in_transit_arrive(directory):
                 with open(name, "wb") as file:
                     file.write(b"content %d" % number)
                 fd = os.open(name, os.O_RDONLY)
-                send(client, FD_OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0),
+                send(client, OBJECT.pack(FILE, 0, fd, 0),
                      TF_ONE_WAY | TF_ACCEPT_FDS, (0,))
                 os.close(fd)
                 daemon.hand_over()
@@ -239,7 +241,7 @@ def test_a_frozen_process_stays_frozen(directory):
         assert client.call(b"x") == b"x"
 
         def freeze(on):
-            driver.ioctl(client.fd, FREEZE, ctypes.create_string_buffer(
+            driver.ioctl(client.fd, driver.FREEZE, ctypes.create_string_buffer(
                 struct.pack("<III", manager, on, 100)))
 
         freeze(1)
@@ -281,11 +283,9 @@ def test_pollers_are_woken(directory):
 def test_memory_that_never_comes_keeps_no_daemon(directory):
     trap_or_skip()
     with Replaced(directory, "--threads=2") as daemon, server(daemon.path("binder")):
-        ready = Signals()
         left = 0
         client = Client(daemon.path("binder"))
-        with child(read_from_traps, daemon.path("binder"), 3, ready.write):
-            ready.wait()
+        with ready_child(read_from_traps, daemon.path("binder"), 3):
             time.sleep(0.1)
             for _ in range(3):
                 left += int(daemon.hand_over()["left_behind"])
@@ -294,28 +294,23 @@ def test_memory_that_never_comes_keeps_no_daemon(directory):
             assert left, "no call was left behind"
 
 
-def become_manager_for_files(daemon):
-    manager = Client(daemon.path("binder"))
-    driver.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-        struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
-    return manager
-
-
 def test_files_of_a_call_left_behind_are_closed_once(directory):
     trap_or_skip()
     with Replaced(directory) as daemon:
-        manager = become_manager_for_files(daemon)
+        manager = Client(daemon.path("binder"))
+        manager.become_manager(ACCEPTS_FDS)
         ready = Signals()
         read, write = os.pipe()
 
         def send_and_hang():
             trap = driver.Trap()
             client = Client(daemon.path("binder"))
-            data = FD_OBJECT.pack(BINDER_TYPE_FD, 0, write, 0) + struct.pack(
-                "<IIQQQQ", BINDER_TYPE_PTR, 0, trap.address, 8, 0, 0)
+            data = OBJECT.pack(FILE, 0, write, 0) + struct.pack(
+                "<IIQQQQ", driver.BUFFER, 0, trap.address, 8, 0, 0)
             keep = ctypes.create_string_buffer(data)
-            offsets = (ctypes.c_uint64 * 2)(0, FD_OBJECT.size)
-            call = bytearray(transaction(BC_TRANSACTION_SG, keep, len(data), offsets, TF_ONE_WAY))
+            offsets = (ctypes.c_uint64 * 2)(0, OBJECT.size)
+            call = bytearray(transaction(driver.BC_TRANSACTION_SG, keep, len(data), offsets,
+                                         TF_ONE_WAY))
             ready.send()
             with contextlib.suppress(OSError):
                 client.write_read(bytes(call) + struct.pack("<Q", 8), 0)

@@ -5,37 +5,31 @@ It has a limit of time for each step (docs/SECURITY.md), after which it fails: s
 succeeds has kept them. An argument is the number of processes.
 """
 import contextlib
-import ctypes
 import gc
 import os
 import select
 import signal
-import struct
 import time
 
 import pytest
-from anybinder import driver
-from anybinder.driver import BR_TRANSACTION, LIBC, MAP_SIZE, Client
+from anybinder.driver import (
+    ACCEPTS_FDS,
+    BR_TRANSACTION,
+    FILE,
+    LIBC,
+    MAP_SIZE,
+    OBJECT,
+    TF_ACCEPT_FDS,
+    TF_CLEAR_BUF,
+    TF_ONE_WAY,
+    Client,
+)
 from anybinder.process import child, until
 from attack import READ, HangingFiles
-from replaced import (
-    ACCEPTS_FDS,
-    BINDER_TYPE_BINDER,
-    BINDER_TYPE_FD,
-    DEADLINE_S,
-    FD_OBJECT,
-    SET_CONTEXT_MGR_EXT,
-    TF_ACCEPT_FDS,
-    TF_ONE_WAY,
-    Replaced,
-    Signals,
-    replies,
-    send,
-)
+from replaced import DEADLINE_S, Replaced, Signals, replies, send
 from served import assert_served, server
 from test_bound import bound
 
-TF_CLEAR_BUF = 0x20
 PROT_READ_WRITE, MAP_PRIVATE_FIXED = 3, 0x12
 PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 
@@ -78,9 +72,7 @@ def test_an_open_whose_end_a_client_delays_is_handed_over(directory):
 
 def receive_files(path, step):
     manager = Client(path)
-    driver.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-        struct.pack("<IIQQ", BINDER_TYPE_BINDER, ACCEPTS_FDS, 0, 0)))
-    manager.write_read(struct.pack("<I", driver.BC_ENTER_LOOPER), 0)
+    manager.become_manager(ACCEPTS_FDS)
     step.send(b"m")
     while True:
         with contextlib.suppress(OSError):
@@ -109,7 +101,7 @@ def test_receivers_of_files_that_do_not_run_keep_no_daemon(directory):
                 with open(__file__, "rb") as file:
                     for _ in range(5):
                         with contextlib.suppress(RuntimeError):    # it gets none
-                            send(client, FD_OBJECT.pack(BINDER_TYPE_FD, 0, file.fileno(), 0),
+                            send(client, OBJECT.pack(FILE, 0, file.fileno(), 0),
                                  TF_ONE_WAY | TF_ACCEPT_FDS, (0,))
                         daemon.hand_over()
             with server(daemon.path("binder")):

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hand-overs that do not come about: clients notice a pause at most, or what a crash is."""
 import contextlib
-import functools
 import os
 import signal
 import threading
 import time
 
 from anybinder.driver import Client
-from anybinder.process import children_of, until
+from anybinder.process import children_of
 from replaced import DEADLINE_S, Replaced, Upgraded
 from served import assert_served, server
 
 BUILDS = ("anybinderd-asan",)
-
-
-def has_ended(daemon, before):
-    """The hand-over; a report that is open while the server crashes cannot be read."""
-    with contextlib.suppress(OSError):
-        return daemon.status()["attempts"] != before["attempts"]
-    return False
 
 
 def test_a_successor_that_ends_changes_nothing(directory):
@@ -69,6 +61,6 @@ def test_either_is_killed_at_any_time(directory):
                     killed = True
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(server_pid if number % 2 else successors.pop(), signal.SIGKILL)
-            until(functools.partial(has_ended, daemon, before), DEADLINE_S)
+            daemon.wait_for_the_end(before)
             with server(daemon.path("binder")):
                 assert_served(daemon, DEADLINE_S)

@@ -12,7 +12,7 @@ import pytest
 from anybinder import driver
 from anybinder.daemon import Daemon
 from anybinder.driver import Client
-from anybinder.process import child, until
+from anybinder.process import child, ready_child, until
 from served import assert_served, server
 
 BUILDS = ("anybinderd-asan",)
@@ -25,7 +25,7 @@ def trap_or_skip():
         pytest.skip(f"userfaultfd: {error}")
 
 
-def read_from_traps(path, count, notify):
+def read_from_traps(ready, path, count):
     """@count threads pass commands in memory whose page faults are never resolved."""
     client = Client(path)
     traps = [driver.Trap() for _ in range(count)]
@@ -39,17 +39,15 @@ def read_from_traps(path, count, notify):
 
     for trap in traps:
         threading.Thread(target=fall, args=(trap,), daemon=True).start()
-    os.write(notify, b"x")
+    ready()
     time.sleep(30)
 
 
 def test_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
-        ready, notify = os.pipe()
         before = daemon.threads()
-        with child(read_from_traps, daemon.path("binder"), 20, notify) as pid:
-            os.read(ready, 1)
+        with ready_child(read_from_traps, daemon.path("binder"), 20) as pid:
             for _ in range(5):
                 assert_served(daemon)
             assert daemon.threads() < before + 15, "spare threads without bound"
@@ -62,20 +60,17 @@ def test_memory_that_never_comes_stalls_no_other_client(directory):
 def test_reply_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=1") as daemon, server(daemon.path("binder")):
-        ready, notify = os.pipe()
-
-        def call_with_trap():
+        def call_with_trap(ready):
             client = Client(daemon.path("binder"))
             keep = ctypes.create_string_buffer(b"data")
             trap = driver.Trap()
-            os.write(notify, b"x")
+            ready()
             client.write_read(driver.transaction(driver.BC_TRANSACTION, keep, 4), 256,
                               read_at=trap.address)
 
         with contextlib.ExitStack() as stack:
             for _ in range(3):
-                stack.enter_context(child(call_with_trap))
-                os.read(ready, 1)
+                stack.enter_context(ready_child(call_with_trap))
             for _ in range(5):
                 assert_served(daemon)
         assert_served(daemon)
@@ -117,7 +112,7 @@ def test_a_worker_that_gets_stuck_twice_leaves_its_work_to_others(directory):
                 assert os.read(ready, 1) == b"r"
 
 
-def wait_with_traps(path, count, notify):
+def wait_with_traps(ready, path, count):
     """@count threads wait with a read buffer in such memory; then all are woken."""
     client = Client(path)
     traps = [driver.Trap() for _ in range(count)]
@@ -133,7 +128,7 @@ def wait_with_traps(path, count, notify):
     for trap in traps:
         threading.Thread(target=wait, args=(trap,), daemon=True).start()
     about_to_wait.wait()
-    os.write(notify, b"w")
+    ready()
     while True:
         time.sleep(0.1)
         os.close(os.dup(client.fd))    # closing any descriptor of it wakes all its threads
@@ -142,10 +137,8 @@ def wait_with_traps(path, count, notify):
 def test_waking_into_memory_that_never_comes_stalls_no_other_client(directory):
     trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon, server(daemon.path("binder")):
-        ready, notify = os.pipe()
         before = daemon.threads()
-        with child(wait_with_traps, daemon.path("binder"), 40, notify) as pid:
-            os.read(ready, 1)
+        with ready_child(wait_with_traps, daemon.path("binder"), 40) as pid:
             until(lambda: daemon.threads() > before)
             for _ in range(5):
                 assert_served(daemon)
@@ -155,7 +148,7 @@ def test_waking_into_memory_that_never_comes_stalls_no_other_client(directory):
         until(lambda: daemon.threads() == before)
 
 
-def manage_with_trap(path, notify, release):
+def manage_with_trap(ready, path, release):
     """A context manager that passes commands in memory which another process resolves."""
     trap = driver.Trap()
     if not os.fork():
@@ -164,7 +157,7 @@ def manage_with_trap(path, notify, release):
         os._exit(0)
     client = Client(path)
     client.become_manager()
-    os.write(notify, b"x")
+    ready()
     arg = ctypes.create_string_buffer(48)
     arg[0:8] = (64).to_bytes(8, "little")
     arg[16:24] = trap.address.to_bytes(8, "little")
@@ -186,8 +179,7 @@ def test_death_of_a_client_that_blocks_a_worker_is_notified(directory):
             codes.extend(code for code, _ in client.write_read(b"", 256))
 
         observer = threading.Thread(target=wait, daemon=True)
-        with child(manage_with_trap, daemon.path("binder"), notify, release) as pid:
-            os.read(ready, 1)
+        with ready_child(manage_with_trap, daemon.path("binder"), release) as pid:
             until(lambda: daemon.threads() > before)
             observer.start()
             os.read(ready, 1)

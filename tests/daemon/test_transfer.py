@@ -15,15 +15,13 @@ import pytest
 from anybinder import driver
 from anybinder.daemon import Daemon
 from anybinder.driver import BC_REPLY, BC_TRANSACTION, BR_REPLY, BR_TRANSACTION, Client
-from anybinder.process import child, until
+from anybinder.process import child, ready_child, until
 
 SECONDS, SECONDS_LONG = 240, 3600    # a transfer that has not come about then never will
 PAIRS = 4
 BUSY = 8
 FILES = 4    # that a client has, and sends in turn
-SET_CONTEXT_MGR_EXT, ACCEPTS_FILES = 0x4018620D, 0x100
 FILE_OBJECT = struct.Struct("<IIIIQ")    # and the file's inode behind it
-BINDER_TYPE_FD = 0x66642A85
 
 
 def files():
@@ -36,7 +34,7 @@ class Sent:
     """The commands that send a file, which stay valid as long as this."""
 
     def __init__(self, command, fd, inode):
-        data = FILE_OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0, 0) + struct.pack("<Q", inode)
+        data = FILE_OBJECT.pack(driver.FILE, 0, fd, 0, 0) + struct.pack("<Q", inode)
         self.data = ctypes.create_string_buffer(data, len(data))
         self.offsets = (ctypes.c_uint64 * 1)(0)
         self.commands = driver.transaction(command, self.data, len(data), self.offsets,
@@ -52,13 +50,12 @@ def take(client, argument):
     return driver.free_buffer(argument)
 
 
-def serve(path, notify):
+def serve(ready, path):
     manager = Client(path)
-    driver.ioctl(manager.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-        struct.pack("<IIQQ", 0x73622A85, ACCEPTS_FILES, 0, 0), 24))
+    manager.become_manager(driver.ACCEPTS_FDS)
     replies = [Sent(BC_REPLY, *file) for file in files()]
-    commands = struct.pack("<I", driver.BC_ENTER_LOOPER)
-    os.write(notify, b"x")
+    commands = b""
+    ready()
     served = 0
     while True:
         returns = manager.write_read(commands, 256)
@@ -110,10 +107,7 @@ def transfers(directory, count, seconds=SECONDS):
     names = [f"device{number}" for number in range(PAIRS)]
     with Daemon(directory, "--devices=" + ",".join(names)) as daemon, \
             contextlib.ExitStack() as stack:
-        ready, notify = os.pipe()
-        services = [stack.enter_context(child(serve, daemon.path(name), notify)) for name in names]
-        for _ in names:
-            assert os.read(ready, 1) == b"x"
+        services = [stack.enter_context(ready_child(serve, daemon.path(name))) for name in names]
         left = {stack.enter_context(child(call, daemon.path(name), count // PAIRS // 2))
                 for name in names}
         failed = []

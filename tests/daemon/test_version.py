@@ -9,11 +9,13 @@ import subprocess
 from anybinder.driver import Client
 from anybinder.process import program, run_child, until
 from replaced import DEADLINE_S, Replaced
-from served import anybinderd, assert_calls_work, server
+from served import Foreground, anybinderd, assert_calls_work, server
 
 BUILDS = ("anybinderd-asan",)
 PROGRAMS = ("anybinder", "anybinderd-next", "anybinderd-other-state", "anybinderd-other-records",
             "anybinderd-other-helper", "anybinderd-other-server")
+
+
 def version(name):
     """The program of that version; the empty name: the present one."""
     if not name:
@@ -21,37 +23,18 @@ def version(name):
     return program(f"anybinderd-{name}")
 
 
-class Installed(Replaced):
+class Installed(Foreground, Replaced):
     """A daemon in the foreground whose program can be replaced by one of another version."""
+    recovery = ()
 
     def __init__(self, directory, version):
-        super().__init__(directory, "--max-crashes=5", "--foreground")
+        super().__init__(directory, program=os.path.join(directory, "anybinderd"))
         self.directory = directory
-        self.program = os.path.join(directory, "anybinderd")
-        self.process = None
         self.install(version)
-
-    def __enter__(self):
-        os.makedirs(self.mnt)
-        with open(os.path.join(self.directory, "log"), "wb") as log:
-            # the end of the process is this object's
-            self.process = subprocess.Popen(    # pylint: disable=consider-using-with
-                [self.program, self.mnt, *self.options], stderr=log)
-        self.pid = self.process.pid
-        until(lambda: os.path.exists(self.path("binder-control")), DEADLINE_S)
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
 
     def install(self, name):
         shutil.copy(version(name), self.program + ".new")
         os.rename(self.program + ".new", self.program)
-
-    def log(self):
-        with open(os.path.join(self.directory, "log"), encoding="utf-8") as file:
-            return file.read()
 
     def command(self, *arguments):
         state = os.path.join(self.directory, "state")
@@ -131,7 +114,7 @@ def test_a_crash_is_survived_where_the_installed_program_cannot_serve(directory)
         for number in range(2):
             before = daemon.status()
             os.kill(int(before["server"]), signal.SIGKILL)
-            until(lambda: is_followed(daemon, before), DEADLINE_S)
+            until(lambda: daemon.is_followed(before), DEADLINE_S)
             assert_calls_work(daemon.path("binder"))
             # the server that was killed, and one that ended as it started
             assert daemon.status()["crashes"] == str(2 * (number + 1)), daemon.status()
@@ -166,10 +149,3 @@ def test_commands_tell_which_programs_there_are(directory):
         assert daemon.status()["generation"] == "2"
         daemon.install("next")
         upgrade()
-
-
-def is_followed(daemon, before):
-    try:
-        return daemon.status()["generation"] != before["generation"]
-    except OSError:    # the server crashes while it is read
-        return False
