@@ -102,6 +102,20 @@ def test_end_by_the_kernel_is_an_error(directory):
         assert not is_mounted(daemon.mnt)
 
 
+def test_end_that_comes_late_leaves_the_next_daemon_its_mount(directory):
+    """The daemon stands still between the end of its connection and that of its mount."""
+    with fusectl(directory) as abort, Daemon(directory) as daemon:
+        processes, device = (daemon.pid, daemon.server_pid()), os.stat(daemon.mnt).st_dev
+        for pid in processes:
+            os.kill(pid, signal.SIGSTOP)
+        abort(device)
+        with Daemon(directory) as again:
+            for pid in processes:
+                os.kill(pid, signal.SIGCONT)
+            until(lambda: not any(map(is_running, processes)))
+            Client(again.path("binder")).close()
+
+
 def test_second_daemon_is_refused(directory):
     with Daemon(directory) as daemon:
         done = start(daemon.mnt)

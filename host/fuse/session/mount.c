@@ -6,6 +6,11 @@
  * fusermount3, a set-uid program that mounts and passes the open /dev/fuse back over a socket. A
  * daemon that was killed leaves a mount that fails every access with ENOTCONN: the next start
  * recognises and detaches it.
+ *
+ * A daemon that ends and the next one, which starts, meet at the same path, and each may stand
+ * still between any two system calls. So neither unmounts by the path, where the other's mount may
+ * be by then: a descriptor of what is mounted there is opened, looked at, and what it names is
+ * unmounted.
  */
 #include "session/mount.h"
 
@@ -13,9 +18,11 @@
 #include "base/libc.h"
 #include "base/daemon_log.h"
 #include "base/message.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,53 +74,50 @@ static int run_fusermount(char *const args[], int fd)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool mount_detach(const char *mountpoint)
+/*
+ * Detaches what the descriptor @place names, and nothing if that is no mount any more; MNT_FORCE in
+ * @flags ends its connection, too, which takes more rights. False: errno.
+ */
+static bool mount_detach(int place, const char *mountpoint, int flags)
 {
 	char *const args[] = { "fusermount3", "-u", "-z", "-q", "--", (char *)mountpoint, NULL };
+	char path[32];
 
-	if (!umount2(mountpoint, MNT_DETACH))
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	if (!umount2(path, MNT_DETACH | flags) || (errno == EPERM && !umount2(path, MNT_DETACH)))
 		return true;
 	return errno == EPERM && !run_fusermount(args, -1);
 }
 
-/* Decodes the octal escapes of mountinfo ("\040" for a blank) in place. */
-static void mount_unescape(char *text)
+/* Opens the directory @place, for which a mount asks its server. Returns 0 or -errno. */
+static int ask_server(int place)
 {
-	char *to = text;
+	int fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	while (*text) {
-		if (text[0] == '\\' && text[1] && text[2] && text[3]) {
-			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
-			text += 4;
-		} else {
-			*to++ = *text++;
-		}
-	}
-	*to = 0;
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
 }
 
-/* Is the topmost mount at @path an anybinder one? Reads mountinfo only; never accesses @path. */
+/* Is @error what ask_server() returns for a mount whose daemon has ended? */
+static bool is_dead(int error)
+{
+	return error == -ENOTCONN || error == -ECONNABORTED;
+}
+
+/* Is the topmost mount at @path an anybinder one? Reads a list only; never accesses @path. */
 static bool is_our_mount(const char *path)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t size = 0;
+	FILE *file = setmntent("/proc/self/mounts", "re");
+	struct mntent *entry;
 	bool ours = false;
 
-	if (!file)
-		return false;
-	while (getline(&line, &size, file) > 0) {
-		char target[4096];
-		char *rest = strstr(line, " - ");
-
-		if (!rest || sscanf(line, "%*s %*s %*s %*s %4095s", target) != 1)
-			continue;
-		mount_unescape(target);
-		if (!strcmp(target, path))
-			ours = !strncmp(rest, " - fuse." FS_NAME " ", strlen(FS_NAME) + 9);
-	}
-	free(line);
-	fclose(file);
+	while (file && (entry = getmntent(file)))
+		if (!strcmp(entry->mnt_dir, path))
+			ours = !strcmp(entry->mnt_type, "fuse." FS_NAME);
+	if (file)
+		endmntent(file);
 	return ours;
 }
 
@@ -136,36 +140,40 @@ char *mount_absolute(const char *path)
 	return joined;
 }
 
-enum place { FREE, SERVED, UNUSABLE };
+enum place { FREE, TAKEN, UNUSABLE };
 
-/* Makes @mountpoint ready for a mount, unless it is SERVED by another daemon. */
+/* Makes @mountpoint ready for a mount, unless it is TAKEN by a daemon that serves or ends. */
 static enum place mount_prepare_place(const char *mountpoint)
 {
 	char real[4096];
+	enum place result = UNUSABLE;
+	int place = open(mountpoint, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* stat(2) of a dead mount may briefly succeed from the cache */
-	int fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error = place < 0 ? -errno : ask_server(place);
 
-	if (fd >= 0) {
-		close(fd);
-		/* it fails if the daemon has ended since open(2): look again */
-		return !realpath(mountpoint, real) || is_our_mount(real) ? SERVED : FREE;
-	}
-	if (errno == ENOTCONN || errno == ECONNABORTED) {
+	errno = -error;
+	if (!error) {
+		/* realpath(3) fails if the daemon has ended since it was asked: look again */
+		result = !realpath(mountpoint, real) || is_our_mount(real) ? TAKEN : FREE;
+	} else if (is_dead(error)) {
 		log_info("detaching the mount that a dead daemon left at %s", mountpoint);
-		/* otherwise the dying daemon has done so, and has removed the directory as well */
-		if (mount_detach(mountpoint) || errno == EINVAL || errno == ENOENT)
-			return mount_prepare_place(mountpoint);
-		log_error("cannot detach the mount that a dead daemon left at %s: %s "
-			  "(try umount -l %s)", mountpoint, strerror(errno), mountpoint);
-	} else if (errno == ENOTDIR) {
+		/* otherwise the dying daemon has done so */
+		if (mount_detach(place, mountpoint, 0) || errno == EINVAL)
+			result = TAKEN;		/* look again */
+		else
+			log_error("cannot detach the mount that a dead daemon left at %s: %s "
+				  "(try umount -l %s)", mountpoint, strerror(errno), mountpoint);
+	} else if (error == -ENOTDIR) {
 		log_error("%s is not a directory", mountpoint);
-	} else if (errno == ENOENT && !mkdir(mountpoint, 0755)) {
+	} else if (error == -ENOENT && !mkdir(mountpoint, 0755)) {
 		daemon_self->mount->made_directory = true;
-		return FREE;
+		result = FREE;
 	} else {
 		log_error("cannot use %s as a mountpoint: %s", mountpoint, strerror(errno));
 	}
-	return UNUSABLE;
+	if (place >= 0)
+		close(place);
+	return result;
 }
 
 bool mount_prepare(const char *mountpoint)
@@ -174,11 +182,11 @@ bool mount_prepare(const char *mountpoint)
 
 	daemon_part(mount);
 	place = mount_prepare_place(mountpoint);
-	for (int ms = 0; place == SERVED && ms < END_MS; ms += 10) {
+	for (int ms = 0; place == TAKEN && ms < END_MS; ms += 10) {
 		usleep(10000);
 		place = mount_prepare_place(mountpoint);
 	}
-	if (place == SERVED)
+	if (place == TAKEN)
 		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
 	return place == FREE;
 }
@@ -281,38 +289,59 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 }
 
 /*
+ * A descriptor of this daemon's mount; -1: it has gone. @over: its connection is. Nobody detaches
+ * the mount of a daemon that answers; after the end, another's mount may be there, which answers.
+ */
+static int find_own_mount(const char *mountpoint, bool over)
+{
+	int place = open(mountpoint, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (place >= 0 && (!mount_exists() || (over && !is_dead(ask_server(place))))) {
+		close(place);
+		place = -1;
+	}
+	return place;
+}
+
+/*
  * Ending the connection (MNT_FORCE) ends the requests and the daemon's own notifications that wait
- * for each other. It takes more rights than fusermount3 gives, and does not remove a mount in use.
+ * for each other. It takes more rights than fusermount3 gives.
  */
 void mount_undo(const char *mountpoint)
 {
 	struct mount *self = daemon_self->mount;
+	int place = -1;
 
-	if (self->mounted && mount_exists() && !umount2(mountpoint, MNT_FORCE))
-		self->mounted = false;
-	if (self->mounted && !mount_detach(mountpoint) && errno != EINVAL && errno != ENOENT)
+	if (self->mounted)
+		place = find_own_mount(mountpoint, session_is_over(daemon_self->session->fd));
+	if (place >= 0 && !mount_detach(place, mountpoint, MNT_FORCE) && errno != EINVAL)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
+	if (place >= 0)
+		close(place);
 	if (self->made_directory)
 		rmdir(mountpoint);
 }
 
 /*
  * Ending the connection takes a right; without it the requests wait until the server's last thread
- * has ended. umount(2) of a mount that is no longer used returns when each client has noticed the
- * end of its request, for which it needs processor time. So a child does it, which has nothing of
- * its parent.
+ * has ended. The end of a mount that is no longer used takes until each client has noticed the end
+ * of its request, for which it needs processor time. So a child does it, which has nothing of its
+ * parent.
  */
 void mount_abort(const char *mountpoint)
 {
+	bool over = session_is_over(daemon_self->session->fd);
 	int status = 0;
+	int place;
 	pid_t child;
 
-	if (!is_our_mount(mountpoint))
+	if (!mount_exists())
 		return;
 	child = fork();
 	if (!child) {
 		close_from(0);
-		_exit(umount2(mountpoint, MNT_FORCE) && !mount_detach(mountpoint));
+		place = find_own_mount(mountpoint, over);
+		_exit(place >= 0 && !mount_detach(place, mountpoint, MNT_FORCE));
 	}
 	for (int ms = 0; child > 0 && ms < ABORT_MS; ms++) {
 		if (waitpid(child, &status, WNOHANG))

@@ -42,13 +42,13 @@ int mount_fuse(const char *mountpoint, bool allow_other);
 /* Is what mount_fuse() mounted still there? Reads the list of mounts and does not touch it. */
 bool mount_exists(void);
 
-/* Detaches the mount and removes the directory if mount_prepare() created it. */
+/*
+ * Ends the connection, detaches the mount, and removes the directory if mount_prepare() created it.
+ * Does nothing to a mount of another daemon that is there by now.
+ */
 void mount_undo(const char *mountpoint);
 
-/*
- * In the supervisor, for a server that cannot do it: ends the connection of the anybinder mount at
- * @mountpoint, if there is one, and then as mount_undo(), but does not wait for clients.
- */
+/* As mount_undo(), in the supervisor for a server that cannot do it; does not wait for clients. */
 void mount_abort(const char *mountpoint);
 
 #endif
