@@ -6,7 +6,7 @@
  * body, which is checked for all of them in one place. A request that is not in the table fails
  * with ENOSYS, which the kernel remembers for most requests and then handles itself. The contents
  * of directories and short text files are generated when they are opened, and read from that copy;
- * reports are generated as they are read (report_reader.h).
+ * reports are generated as they are read (open_text.h).
  */
 #include "dispatch.h"
 
@@ -20,7 +20,6 @@
 #include "names/layout.h"
 #include "names/lookup.h"
 #include "names/open_text.h"
-#include "names/report_reader.h"
 #include "names/tree.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"

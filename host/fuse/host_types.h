@@ -9,16 +9,21 @@
 
 #include "userspace_atomics.h"
 
-#include "base/types.h"
-#include "calls/call_request.h"
-#include "calls/caller_core.h"
-#include "calls/park_slot.h"
-#include "queues/queued_call.h"
-#include "workers/woken_call.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef unsigned long long u64; /* so that the engine's %llu fits */
+typedef int8_t s8;
+typedef int32_t s32;
+typedef long long s64;
 
 /* 0: free, 1: held. A holder can be preempted; waiters spin, yield and nap (locks.c). */
 struct host_spinlock {
@@ -96,12 +101,87 @@ struct host_map {
 	u64 retry_ns;			/* earliest time of the next search for the mapping */
 };
 
+/* ---- a calling thread ---- */
+
+/* Size of the largest ioctl argument, which has 48 bytes, and some spare. */
+#define HOST_ARG_SIZE 64
+
+/*
+ * The request of the present call, an ioctl, and between two calls that of the last one.
+ * call_begin() fills it, and whoever owns the call reads it; the engine writes the argument's
+ * result to @arg.
+ */
+struct call_request {
+	u64 unique;			/* the kernel's number of the request */
+	u32 euid;			/* of the caller, in the daemon's user namespace */
+	u32 cmd;
+	u32 out_size;			/* bytes of @arg that the reply copies back */
+	u32 stamp;			/* the period of its begin (expire.h) */
+	u64 address;			/* of the argument in the caller's memory */
+	_Alignas(8) char arg[HOST_ARG_SIZE];
+};
+
+/*
+ * Where the call waits without a thread of the daemon; for park.c. @state decides by
+ * compare-and-exchange who owns the call. The lock of the call's bucket guards @interrupted and the
+ * links; @deadline_ns belongs to the owner of the call until it is parked.
+ */
+struct park_slot {
+	atomic_uint state;		/* enum park_state */
+	bool interrupted;		/* an INTERRUPT came while the call was not parked */
+	u64 deadline_ns;		/* of the wait; 0: none */
+	struct host_thread *next;	/* in its bucket of requests */
+	struct host_thread **slot;	/* NULL: in none */
+};
+
+/* On which core the thread calls; for affinity.c. The owner of the call writes it, for workers. */
+struct caller_core {
+	u32 nr_calls;			/* which wraps */
+	u32 core;			/* where it last ran, plus 1; 0: not known */
+};
+
+/* Something to be done later: at a worker (worker.h), or by a thread of its own (worker_pool.h). */
+struct work {
+	struct work *next;
+	void (*run)(struct work *work);
+};
+
+/*
+ * What the call needs in the queue of a worker, which owns it there; for worker.c. The lock of that
+ * worker guards @next; the rest is written before the call is queued.
+ */
+struct woken_call {
+	struct host_thread *next;
+	bool is_complete;		/* the worker only replies, with @result */
+	int result;
+	struct work release;		/* when the last reference to the thread is gone */
+};
+
+/* A call or a request in a queue that is fair between users (backlog.h). */
+struct fair_item {
+	struct fair_item *next;		/* of the same user */
+	struct fair_item *next_user;
+	struct fair_item *last_of_user;
+	u32 uid;
+	bool is_request;		/* else a call: in a struct host_thread */
+};
+
+/*
+ * What the call needs in the backlog or the slow lane, which owns it there. The lock of the queue
+ * guards @item; the rest is written before the call is queued.
+ */
+struct queued_call {
+	struct fair_item item;
+	bool not_begun;			/* the engine has not seen the call */
+	u8 resume_reason;		/* else: what it is to be resumed for */
+};
+
 struct host_file;
 struct pending_fds;
 
 /*
- * A calling thread, and what each part of the daemon keeps for its call. The rules are in the
- * header of each struct. A call is owned by one thread of the daemon or one queue at a time.
+ * A calling thread, and what each part of the daemon keeps for its call. A call is owned by one
+ * thread of the daemon or one queue at a time.
  */
 struct host_thread {
 	s32 tid;
@@ -112,7 +192,7 @@ struct host_thread {
 	struct caller_core affinity;
 	struct woken_call woken;
 	struct queued_call queued;
-	struct pending_fds *fds; /* fds.h; NULL: nothing is pending */
+	struct pending_fds *fds;	/* fds.h; NULL: nothing is pending */
 };
 
 struct text;

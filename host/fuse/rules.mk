@@ -75,7 +75,7 @@ $(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/
 	host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
 
 $(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon_state.o gate.o \
-	gate_test.o daemon_log.o runnable.o thread.o) tests/engine/unit/runner.o)
+	gate_test.o daemon_log.o thread.o) tests/engine/unit/runner.o)
 
 $(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
 	$(addprefix clients/,users.o users_test.o)) \
@@ -96,7 +96,7 @@ $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon_s
 	host/fuse/events/events_ring.o \
 	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
-INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/fds/inject/,inject.o inject_arch.o inject_plan.o \
+INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/fds/inject/,inject.o inject_plan.o \
 	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
 	host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
 

@@ -50,7 +50,6 @@
 #include "watcher.h"
 #include "worker_main.h"
 #include "workers/worker_pool.h"
-#include "workers/workqueue.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 #include "names/layout.h"
 #include "session/handles.h"
 #include "session/session.h"
-#include "workers/workqueue.h"
+#include "workers/worker_pool.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

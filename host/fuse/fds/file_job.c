@@ -5,7 +5,7 @@
  * The handlers of the helper's events, one at a time, change a job after it was submitted; the lock
  * guards the list.
  */
-#include "fds/file_job.h"
+#include "fds/daemon_side.h"
 
 #include "base/clock.h"
 #include "base/daemon_log.h"
@@ -16,8 +16,6 @@
 #include "clients/client_thread.h"
 #include "clients/users.h"
 #include "core.h"
-#include "fds/helper_ask.h"
-#include "fds/pending_fds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* References to clients' files, which exist in the helper process, and their end. */
-#include "fds/file_ref.h"
+#include "fds/daemon_side.h"
 
 #include "base/clock.h"
 #include "base/daemon_log.h"
@@ -9,7 +9,6 @@
 #include "base/locks.h"
 #include "clients/client_thread.h"
 #include "clients/users.h"
-#include "fds/helper_ask.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -8,7 +8,7 @@
  * helper's main thread does not run, for which that helper is killed. Its descriptors may outlive
  * it, so its end is noticed by its life (exit_watch.h), which shuts down the control socket.
  */
-#include "fds/helper_ask.h"
+#include "fds/daemon_side.h"
 
 #include "base/clock.h"
 #include "base/daemon_log.h"

@@ -12,9 +12,7 @@
 #include "base/locks.h"
 #include "base/thread.h"
 #include "calls/client_call.h"
-#include "fds/file_job.h"
-#include "fds/file_ref.h"
-#include "fds/helper_ask.h"
+#include "fds/daemon_side.h"
 #include "workers/worker_pool.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
  * It is a child of the process that started it, and stays when that one hands the daemon over: the
  * next one has the control socket, a pidfd, and a life of its own that the helper watches.
  */
-#include "fds/helper_process.h"
+#include "fds/daemon_side.h"
 
 #include "base/daemon_state.h"
 #include "base/exit_watch.h"

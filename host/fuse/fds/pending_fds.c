@@ -8,13 +8,11 @@
  * finds it among the events, if it was not handled yet. The job has a reference to the thread from
  * its submission to its end.
  */
-#include "fds/pending_fds.h"
+#include "fds/daemon_side.h"
 
 #include "calls/client_call.h"
 #include "clients/users.h"
 #include "core.h"
-#include "fds/file_ref.h"
-#include "fds/helper/helper_msg.h"
 #include "workers/worker.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "events/event_stream.h"
 #include "handover/moved.h"
 #include "names/open_text.h"
-#include "names/report_reader.h"
 #include "session/handles.h"
 
 #include <stdlib.h>

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An open directory, text file or control file: each has a copy of the contents. */
+/*
+ * An open directory, text file or control file: each has a copy of the contents, but for a report.
+ * That is generated as it is read, a part for each read(2), so that a reader of a long one takes no
+ * more of a worker's time at once than other requests do.
+ */
 #ifndef HOST_FUSE_OPEN_TEXT_H
 #define HOST_FUSE_OPEN_TEXT_H
 
 #include "memory/text.h"
 #include "names/tree.h"
+#include "session/session.h"
 
 struct events_reader;
 struct report_reader;
@@ -28,5 +33,34 @@ void open_text_free(struct open_text *file);
 
 /* Opens one that was taken over, without contents, whatever the limit is. NULL: no memory. */
 struct open_text *open_text_restore(struct entry *entry, uid_t charged);
+
+/* ---- an open report ---- */
+
+/* A report of @entry, charged to @account. NULL: no memory, or none left for the user. */
+struct report_reader *report_reader_new(const struct entry *entry, struct account *account);
+void report_reader_free(struct report_reader *reader);
+
+/* ---- handing over ---- */
+
+/* What is generated and was perhaps not read yet, and from which offset on. */
+struct report_reader_state {
+	uint64_t start;
+	bool complete;		/* nothing follows */
+	const char *text;
+	size_t text_size;
+};
+void report_reader_save(const struct report_reader *reader, struct report_reader_state *state);
+/* The report that goes on behind the text; complete: not to be used. */
+const struct binder_report *report_reader_report(const struct report_reader *reader);
+/* Makes a reader that was taken over; owns @report, NULL: nothing follows. NULL: no memory. */
+struct report_reader *report_reader_restore(const struct entry *entry, struct account *account,
+					    const struct report_reader_state *state,
+					    struct binder_report *report);
+
+/*
+ * Replies to a READ: with fewer bytes than asked for, if they are many. The report can be read in
+ * sequence and again from the start; ESPIPE elsewhere.
+ */
+void report_reader_read(struct report_reader *reader, const struct request *request);
 
 #endif

@@ -6,7 +6,7 @@
  * threads has a thousand turns for each turn of a user with one. It is noticed by samples: several
  * users have made requests, and at each some are waiting. While that lasts, requests are not served
  * when they are read: the workers first read those that wait, into the backlog, which is served
- * round robin between users (fair_queue.h). Each caller waits for its request, so the kernel's
+ * round robin between users (backlog.h). Each caller waits for its request, so the kernel's
  * queue stays short, and a request of another user is soon read and soon served.
  */
 #ifndef HOST_FUSE_CONGESTION_H

@@ -48,6 +48,16 @@ void pool_serve_slow(void);
  */
 void pool_begin_memory(void);
 
+/* ---- a thread for work that takes long and that no client waits for ---- */
+
+void workqueue_init(void);
+
+/*
+ * Has @work->run() called, after that of the works that came before; it may call the engine. False:
+ * there is no thread for it, the caller has to do it.
+ */
+bool workqueue_add(struct work *work);
+
 /* ---- for stuck_workers.c; the lock is held ---- */
 
 enum worker_kind { SERVES, SERVES_SLOW, FINISHES };

@@ -38,7 +38,6 @@
 #include <unistd.h>
 
 #include "fds/inject/inject_arch.h"
-#include "fds/inject/inject_mask.h"
 #include "fds/inject/inject_plan.h"
 
 /* How soon an injector looks for itself, in case another thread has received its SIGCHLD. */
@@ -48,6 +47,8 @@
 /* How long beyond the timeout a tracee is looked at that is in one of the plan's calls. */
 #define STUCK_MS 2000
 #define NR_BUCKETS 64
+/* The kernel's size of a signal mask, in bytes. */
+#define INJECT_MASK_SIZE 8
 
 enum tracee_state {
 	TRACEE_SEIZED,
@@ -124,6 +125,11 @@ static void end_tracee(struct injector *injector, struct tracee *tracee, int err
 	free(tracee);
 }
 
+static int set_mask(pid_t tid, uint64_t mask)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, INJECT_MASK_SIZE, &mask) < 0 ? -errno : 0;
+}
+
 /*
  * Restores the receiver's state and detaches it. Fails only if it is being killed; then its exit
  * is reported soon.
@@ -165,6 +171,20 @@ static void next_step(struct injector *injector, struct tracee *tracee)
 		return;
 	tracee->state = TRACEE_CALL_ENTRY;
 	inject_resume(tracee, 0);
+}
+
+/*
+ * @mask and all signals but those of faults: if such a signal is blocked, the kernel resets its
+ * handler when a fault raises it.
+ */
+static uint64_t quiet_mask(uint64_t mask)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+	uint64_t quiet = ~0ull;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		quiet &= ~(1ull << (faults[i] - 1));
+	return quiet | mask;
 }
 
 /* Saves the receiver's state; -ENOSYS for one that could not be restored or continued. */

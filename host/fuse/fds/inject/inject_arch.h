@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -67,7 +68,16 @@ struct inject_number {
 extern const struct inject_number inject_numbers[];
 
 /* The number of the daemon's system call @nr for a thread of this width; -1: none (inject.c). */
-long inject_call_number(const struct inject_regs *regs, long nr);
+static inline long inject_call_number(const struct inject_regs *regs, long nr)
+{
+	const struct inject_number *number = inject_numbers;
+
+	if (!inject_regs_narrow(regs))
+		return nr;
+	while (number->wide && number->wide != nr)
+		number++;
+	return number->wide ? number->narrow : -1;
+}
 
 /* Sets @regs up for @call; no restart is pending in them. */
 void inject_regs_call(struct inject_regs *regs, uint64_t insn, const struct inject_call *call);
@@ -82,7 +92,16 @@ void inject_regs_restart(struct inject_regs *regs, uint64_t insn,
 			 const struct inject_own_call *own);
 
 /* Is the instruction at @address of the thread @insn, of @size bytes (at most 8)? */
-bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size);
+static inline bool inject_insn_is(pid_t tid, uint64_t address, const void *insn, size_t size)
+{
+	unsigned char found[8];
+	struct iovec local = { found, size };
+	struct iovec remote = { (void *)(uintptr_t)address, size };
+
+	return size <= sizeof(found) &&
+	       process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size &&
+	       memcmp(found, insn, size) == 0;
+}
 
 /* @regs as those of a 64-bit program, and of a 32-bit one, whose struct an architecture defines. */
 static inline struct user_regs_struct *inject_wide(const struct inject_regs *regs)
