@@ -66,29 +66,18 @@ FUSE_VERSIONS := $(addprefix $(BIN)/anybinderd-,next other-state other-records o
 
 # Parts of the daemon by themselves: those with a clock of the test's own, and the ring of events with
 # the race detector.
-TEST_PROGRAMS += $(addprefix $(BIN)/,anybinderd-asan bound_open_test lookup_turn_test gate_test users_test \
-	handles_test persistent_test selinux_test events_ring_test inject_test)
+FUSE_TESTS := $(addprefix $(BIN)/,names_test gate_test users_test session_test selinux_test)
+TEST_PROGRAMS += $(FUSE_TESTS) $(addprefix $(BIN)/,anybinderd-asan events_ring_test inject_test)
 
 $(eval $(call object_rule,fuse-test,$$(CC),-Itests -Icore -Ihost -Ihost/fuse))
-$(BIN)/bound_open_test $(BIN)/lookup_turn_test: $(BIN)/%_test: $(OBJ)/fuse-test/host/fuse/names/%.o \
-	$(OBJ)/fuse-test/host/fuse/names/%_test.o $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon_state.o \
-	host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
-
-$(BIN)/gate_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/base/,daemon_state.o gate.o \
-	gate_test.o daemon_log.o thread.o) tests/engine/unit/runner.o)
-
-$(BIN)/users_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
-	$(addprefix clients/,users.o users_test.o)) \
+$(FUSE_TESTS): $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o \
 	tests/engine/unit/runner.o)
-
-$(BIN)/handles_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
-	session/handles.o session/handles_test.o) tests/engine/unit/runner.o)
-
-$(BIN)/persistent_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
-	session/persistent.o session/persistent_test.o) tests/engine/unit/runner.o)
-
-$(BIN)/selinux_test: $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/,base/daemon_state.o base/daemon_log.o \
-	$(addprefix clients/,selinux.o selinux_test.o)) tests/engine/unit/runner.o)
+FUSE_TEST_OF = $(BIN)/$(notdir $(1))_test: $(addprefix $(OBJ)/fuse-test/host/fuse/,$(1)_test.o $(2))
+$(call FUSE_TEST_OF,names/names,names/bound_open.o names/lookup_turn.o)
+$(call FUSE_TEST_OF,base/gate,base/gate.o base/thread.o)
+$(call FUSE_TEST_OF,clients/users,clients/users.o)
+$(call FUSE_TEST_OF,session/session,session/handles.o session/persistent.o)
+$(call FUSE_TEST_OF,clients/selinux,clients/selinux.o)
 
 $(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread

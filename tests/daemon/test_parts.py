@@ -4,7 +4,6 @@ import pytest
 
 
 @pytest.mark.parametrize("part", [
-    "bound_open", "events_ring", "gate", "handles", "inject", "lookup_turn", "persistent",
-    "selinux", "users"])
+    "events_ring", "gate", "inject", "names", "selinux", "session", "users"])
 def test_part(program, suite, part):
     suite([program(f"{part}_test")])
