@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Much memory, much work in one call, and long reports.
+"""Much memory, much work in one call or one write, and long reports.
 
 The attacker is the context manager of a device of its own, so that it decides what is kept: a node
 whose owner was notified of a reference lives until the owner reads that the reference is gone.
@@ -10,12 +10,14 @@ import errno
 import mmap
 import os
 import select
+import signal
 import struct
 import threading
 import time
 
 import hostile
 from anybinder.driver import (
+    BC_ENTER_LOOPER,
     BC_TRANSACTION,
     BR_TRANSACTION,
     TRANSACTION,
@@ -33,6 +35,7 @@ FLAT_OBJECT = struct.Struct("<IIQQ")
 MANY = 60000
 OPENS = 11
 MAP_SIZE = 4 << 20
+STREAM, STREAM_FILE = 1 << 30, 16 << 20    # bytes of commands, those that repeat
 # The limit that the daemon is given here, and what a user may cost beyond it: the daemon's fixed
 # costs of an open, the allocator's arenas.
 USER_MIB = 16
@@ -203,3 +206,45 @@ def test_a_long_report_stops_no_worker():
         "9c", f"reports about {OPENS * MANY} nodes, by two threads",
         lambda path: hostile.users((hostile.ATTACKER, read_for_ever, path)),
         options=["--user-memory=1024"]).check()
+
+
+# ---- one write of a gibibyte of commands, by as many processes as there are workers --------------
+
+def write(client, at, size):
+    """One BINDER_WRITE_READ. Returns what was consumed."""
+    arg = ctypes.create_string_buffer(struct.pack("<6Q", size, 0, at, 0, 0, 0))
+    ioctl(client.fd, WRITE_READ, arg)
+    return struct.unpack_from("<6Q", arg.raw)[1]
+
+
+def stream(size):
+    fd, at = hostile.many_times(STREAM_FILE, size)
+    os.pwrite(fd, struct.pack("<I", BC_ENTER_LOOPER) * (STREAM_FILE // 4), 0)
+    return at
+
+
+def write_stream(ready, path):
+    client = Client(path)
+    at = stream(STREAM)
+    ready()
+    write(client, at, STREAM)
+
+
+def test_others_are_served_meanwhile_and_killed_writers_end():
+    hostile.attack(
+        "1", "one write of a gibibyte of commands, by two processes",
+        lambda path: hostile.users(*[(hostile.ATTACKER, write_stream, path)] * 2),
+        lambda path: hostile.users(*[(hostile.HONEST, hostile.repeat, path, 64)] * 2)).check()
+
+
+def test_a_signal_does_not_cut_a_stream():
+    def interrupted(ready, path):
+        client = Client(path)
+        at = stream(STREAM_FILE)
+        signal.signal(signal.SIGALRM, lambda *_: None)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        assert write(client, at, STREAM_FILE) == STREAM_FILE
+        ready()
+
+    with hostile.daemon() as path, hostile.user(hostile.ATTACKER, interrupted, path):
+        pass

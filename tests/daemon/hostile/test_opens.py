@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
 """One user who opens a device as often as possible: as several users of a user namespace, where the
-daemon has few descriptors, and in many processes at a time."""
+daemon has few descriptors, and in many processes at a time; or who locks the directory of the
+devices."""
 import contextlib
 import errno
 import os
 import resource
 import signal
 import struct
+import time
 
 import hostile
 from anybinder.driver import LIBC, Client
+from test_bound import bound
 
 CLONE_NEWPID = 0x20000000
 LIMIT = 8
@@ -310,3 +313,89 @@ def hold_paths(path):
 def test_paths_without_end_delay_no_one():
     hostile.attack("opens-path", "40 processes with hundreds of O_PATH opens each", hold_paths,
                    lambda path: hold_paths(os.devnull), seconds=max(3, hostile.SECONDS)).check()
+
+
+# ---- the directory ------------------------------------------------------------------------------
+#
+# Processes have the kernel lock it without a pause. The daemon cannot help: the kernel takes the
+# lock before it asks. What can be done is that others need no such lock, or that only some may
+# reach the directory.
+
+LOCKERS = 400 if hostile.TABLE else 40
+LOOKS = 100 if hostile.TABLE else 10
+# The daemon has ended, or this user may not search the directory.
+OVER = errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT
+REFUSED = errno.EEXIST, errno.EPERM, errno.EACCES
+
+
+def lock_the_directory(ready, path):
+    """All of these are refused."""
+    ways = [lambda: os.rename(path, path + "2"), lambda: os.unlink(path), lambda: os.mkdir(path),
+            lambda: os.close(os.open(path + "3", os.O_RDWR | os.O_CREAT))]
+    for number in range(LOCKERS):
+        if not os.fork():
+            with hostile.exit_at_end():
+                while True:
+                    try:
+                        ways[number % len(ways)]()
+                    except OSError as error:
+                        if error.errno in OVER:
+                            break
+                        assert error.errno in REFUSED, error
+    ready()
+    time.sleep(1000)
+
+
+def open_in_turn(ready, path, result):
+    took = []
+    for _ in range(LOOKS):
+        begin = time.monotonic()
+        os.close(os.open(path, os.O_RDWR))
+        took.append(time.monotonic() - begin)
+    took.sort()
+    os.write(result, struct.pack("<dd", took[LOOKS // 2], took[-1]))
+    ready()
+
+
+def be_refused(ready, path):
+    try:
+        os.open(path, os.O_RDWR)
+    except PermissionError:
+        ready()
+
+
+def open_beside(title, server, path):
+    """The victim's opens succeed; how long they take is printed."""
+    output, result = os.pipe()
+    with hostile.user(hostile.ATTACKER, lock_the_directory, server.path), \
+            hostile.user(hostile.VICTIM, open_in_turn, path, result):
+        pass
+    half, worst = struct.unpack("<dd", os.read(output, 16))
+    print(f"{LOCKERS} processes lock the directory; opens {title}: p50 {1000 * half:.1f}, worst "
+          f"{1000 * worst:.1f} ms", flush=True)
+
+
+def test_opens_in_the_directory_succeed():
+    with hostile.Daemon() as server:
+        open_beside("in it", server, server.path)
+
+
+class Mount:
+    """A daemon for bound()."""
+
+    def __init__(self, server):
+        self.path = lambda name: os.path.join(server.mnt, name)
+
+
+def test_a_bound_file_needs_no_directory():
+    with hostile.Daemon() as server, bound(Mount(server), server.directory) as path:
+        open_beside("of a bind mount of the file", server, path)
+
+
+def test_a_directory_of_a_group_is_not_reached():
+    with hostile.Daemon() as server:
+        os.chown(server.mnt, 0, hostile.VICTIM)
+        os.chmod(server.mnt, 0o750)
+        open_beside("by the group that alone may search it", server, server.path)
+        with hostile.user(hostile.ATTACKER, be_refused, server.path):
+            pass

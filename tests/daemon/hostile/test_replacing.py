@@ -12,8 +12,8 @@ import tempfile
 import time
 
 import hostile
+import test_memory as memory
 import test_slow_memory as slow_memory
-import test_stream as stream
 from anybinder.driver import Client
 from programs import flood_by, opened, run
 
@@ -70,11 +70,11 @@ def test_slow_memory_prevents_no_hand_over():
 
 def write_streams(ready, path):
     client = Client(path)
-    at = stream.stream(stream.MANY)
+    at = memory.stream(memory.STREAM)
     ready()
     while True:
         try:
-            stream.write(client, at, stream.MANY)
+            memory.write(client, at, memory.STREAM)
         except InterruptedError:    # it was left behind
             time.sleep(0.01)
 

@@ -16,7 +16,7 @@ import time
 import hostile
 import pytest
 from anybinder.driver import BC_ENTER_LOOPER, WRITE_READ, Client, Trap, ioctl
-from test_stream import MANY, stream
+from test_memory import STREAM, stream
 
 SETTINGS = "/proc/sys/fs/fuse/{}_request_timeout"
 LEAST_S = 15    # the kernel takes no shorter limit, and ends a connection up to 15 s after it
@@ -65,7 +65,7 @@ def attack(ready, path):
                 ioctl(client.fd, WRITE_READ, arg)
             time.sleep(0.1)
 
-    for args in ((trap.address, 64), (stream(MANY), MANY)):
+    for args in ((trap.address, 64), (stream(STREAM), STREAM)):
         threading.Thread(target=write, args=args, daemon=True).start()
     ready()
     client.write_read(struct.pack("<I", BC_ENTER_LOOPER), 0)
