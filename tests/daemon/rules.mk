@@ -9,6 +9,7 @@ TEST_PROGRAMS += $(BIN)/anybinderd $(BIN)/anybinderd-asan $(BIN)/anybinderd-lock
 	$(BIN)/bench-ipc $(addprefix $(BUILD)/syzkaller/,peer play) $(HOSTILE_PROGRAMS) $(BIN)/hostile-early.so
 
 $(HOSTILE_PROGRAMS): $(BIN)/hostile-%: $(OBJ)/tests/daemon/hostile/%.o
+$(BIN)/hostile-flood: $(addprefix $(OBJ)/tests/lib/,binder.o binder_port.o)
 
 $(BIN)/hostile-early.so: tests/daemon/hostile/early.c
 	@mkdir -p $(@D)

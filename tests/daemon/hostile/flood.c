@@ -4,21 +4,17 @@
  * is killed. Writes a line when it begins. Calls go to a process of the same user, which it starts
  * and which manages the device.
  */
+#include "tests/lib/binder.h"
 #include "tests/version.h"
 
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/android/binder.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -38,220 +34,131 @@
 #define LARGE_REPLY 2u
 
 static const char *device;
+static const struct port_options mapped = { .map_bytes = MAP_BYTES };
+static const struct port_options unmapped = { .no_map = true };
 
 struct kind {
 	const char *name;
 	bool is_served;			/* needs a receiver */
 	bool one_way;
 	size_t payload;
-	void *(*run)(void *arg);	/* a thread */
+	void *(*run)(void *port);	/* a thread */
 };
 
 static const struct kind *kind;
 static unsigned int nr_threads;
 
-/* After a failed system call: with the daemon the flood ends too, and burns no processor time. */
-static void check_daemon(void)
+/* Returns @err. With the daemon the flood ends too, and burns no processor time. */
+static int check_daemon(int err)
 {
-	if (errno == ENOTCONN || errno == ECONNABORTED || errno == ENOENT)
+	if (err == -ENOTCONN || err == -ECONNABORTED || err == -ENOENT)
 		_exit(0);
+	return err;
 }
 
-static int open_device(void)
+static void open_or_die(struct port *port)
 {
-	int fd = open(device, O_RDWR | O_CLOEXEC);
+	int err = check_daemon(port_open(port, device, mapped));
 
-	if (fd >= 0 && mmap(NULL, MAP_BYTES, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0) ==
-			       MAP_FAILED)
-		err(1, "mmap");
-	return fd;
+	if (err)
+		errx(1, "%s: %s", device, strerror(-err));
 }
-
-static int open_or_die(void)
-{
-	int fd = open_device();
-
-	if (fd < 0)
-		check_daemon();
-	if (fd < 0)
-		err(1, "%s", device);
-	return fd;
-}
-
-static ssize_t write_read(int fd, const void *commands, size_t size, void *returns, size_t room)
-{
-	struct binder_write_read bwr = {
-		.write_buffer = (uintptr_t)commands,
-		.write_size = size,
-		.read_buffer = (uintptr_t)returns,
-		.read_size = room,
-	};
-
-	while (ioctl(fd, BINDER_WRITE_READ, &bwr)) {
-		check_daemon();
-		if (errno != EINTR)
-			return -1;
-	}
-	return (ssize_t)bwr.read_consumed;
-}
-
-struct __attribute__((packed)) send {
-	uint32_t command;
-	struct binder_transaction_data data;
-};
-
-struct __attribute__((packed)) free_command {
-	uint32_t command;
-	binder_uintptr_t buffer;
-};
-
-/* The return @code with its argument in the buffer; NULL: not there. */
-static const void *find(const char *returns, ssize_t size, uint32_t code)
-{
-	for (ssize_t at = 0; at + 4 <= size;) {
-		uint32_t this;
-
-		memcpy(&this, returns + at, 4);
-		at += 4;
-		if (this == code)
-			return returns + at;
-		at += (ssize_t)_IOC_SIZE(this);
-	}
-	return NULL;
-}
-
-/* The commands that take a reference to an object and request its death notification. */
-struct __attribute__((packed)) watch {
-	uint32_t acquire, handle, request;
-	struct __attribute__((packed)) {
-		uint32_t handle;
-		binder_uintptr_t cookie;
-	} notice;
-};
 
 /* Watches the objects of a call, and closes its files. */
-static void take_objects(int fd, const struct binder_transaction_data *data)
+static void take_objects(struct looper *looper, const struct returned *call)
 {
-	const char *objects = (const char *)(uintptr_t)data->data.ptr.buffer;
-	size_t nr = data->offsets_size / sizeof(binder_size_t);
-	struct watch *watches = calloc(nr, sizeof(*watches));
-	size_t nr_watches = 0;
+	const union object *object;
 
-	for (size_t i = 0; i < nr; i++) {
-		struct flat_binder_object object;
-
-		memcpy(&object, objects + i * sizeof(object), sizeof(object));
-		if (object.hdr.type == BINDER_TYPE_FD) {
-			close((int)object.handle);
+	for (size_t i = 0; (object = returned_object(call, i)); i++) {
+		if (object->hdr.type == BINDER_TYPE_FD) {
+			close((int)object->fd.fd);
 			continue;
 		}
-		watches[nr_watches++] = (struct watch){
-			.acquire = BC_ACQUIRE,
-			.handle = object.handle,
-			.request = BC_REQUEST_DEATH_NOTIFICATION,
-			.notice = { object.handle, object.handle },
-		};
+		commands_put_u32(&looper->out, BC_ACQUIRE, object->flat.handle);
+		commands_put_notice(&looper->out, BC_REQUEST_DEATH_NOTIFICATION,
+				    object->flat.handle, object->flat.handle);
 	}
-	if (nr_watches)
-		write_read(fd, watches, nr_watches * sizeof(*watches), NULL, 0);
-	free(watches);
-}
-
-/* After BR_DEAD_BINDER. */
-static void end_watch(int fd, binder_uintptr_t cookie)
-{
-	struct __attribute__((packed)) {
-		uint32_t done;
-		binder_uintptr_t cookie;
-		uint32_t release, handle;
-	} end = { BC_DEAD_BINDER_DONE, cookie, BC_RELEASE, (uint32_t)cookie };
-
-	write_read(fd, &end, sizeof(end), NULL, 0);
-}
-
-/* Makes a call and reads until it has ended. Returns the bytes of the last read, or -1. */
-static ssize_t call_once(int fd, const struct send *send, char *returns, size_t room)
-{
-	ssize_t got = write_read(fd, send, sizeof(*send), returns, room);
-
-	while (got > 0 && !find(returns, got, BR_REPLY) && !find(returns, got, BR_FAILED_REPLY) &&
-	       !find(returns, got, BR_DEAD_REPLY))
-		got = write_read(fd, NULL, 0, returns, room);
-	return got;
 }
 
 /* Frees what it gets and replies to it. */
 static void serve(void)
 {
-	struct __attribute__((packed)) {
-		struct free_command free;
-		struct send reply;
-	} answer = {
-		.free.command = BC_FREE_BUFFER,
-		.reply.command = BC_REPLY,
-	};
+	static uint8_t commands[BATCH * 32 + LOOPER_BYTES];
 	static char large[PAYLOAD_MAX / 2];
-	int fd = open_or_die();
-	uint32_t enter = BC_ENTER_LOOPER;
-	struct flat_binder_object accepts = {
-		.hdr.type = BINDER_TYPE_BINDER,
-		.flags = FLAT_BINDER_FLAG_ACCEPTS_FDS,
-	};
-	char returns[256];
+	struct looper looper;
+	struct returned item;
+	struct port port;
 
-	if (ioctl(fd, BINDER_SET_CONTEXT_MGR_EXT, &accepts))
-		err(1, "BINDER_SET_CONTEXT_MGR_EXT");
-	write_read(fd, &enter, sizeof(enter), NULL, 0);
+	open_or_die(&port);
+	if (port_manage(&port))
+		errx(1, "%s has a context manager", device);
+	looper_init(&looper, &port);
+	looper.out = (struct commands){ .bytes = commands, .room = sizeof(commands) };
+	commands_put(&looper.out, BC_ENTER_LOOPER, NULL);
 	for (;;) {
-		ssize_t got = write_read(fd, NULL, 0, returns, sizeof(returns));
-		const void *found = find(returns, got, BR_DEAD_BINDER);
-		struct binder_transaction_data data;
-		binder_uintptr_t cookie;
+		struct binder_transaction_data reply = { .data.ptr.buffer = (uintptr_t)large };
 
-		if (found) {
-			memcpy(&cookie, found, sizeof(cookie));
-			end_watch(fd, cookie);
-		}
-		found = find(returns, got, BR_TRANSACTION);
-		if (!found)
+		if (check_daemon(looper_take(&looper, &item)))
 			continue;
-		memcpy(&data, found, sizeof(data));
-		if (data.offsets_size)
-			take_objects(fd, &data);
-		answer.free.buffer = data.data.ptr.buffer;
-		answer.reply.data.data_size = data.code == LARGE_REPLY ? sizeof(large) : 0;
-		answer.reply.data.data.ptr.buffer = (uintptr_t)large;
-		write_read(fd, &answer,
-			   data.flags & TF_ONE_WAY ? sizeof(answer.free) : sizeof(answer), NULL, 0);
+		if (item.cmd == BR_DEAD_BINDER) {
+			commands_acknowledge(&looper.out, &item);
+			commands_put_u32(&looper.out, BC_RELEASE, (uint32_t)item.cookie);
+		}
+		if (item.cmd != BR_TRANSACTION)
+			continue;
+		take_objects(&looper, &item);
+		looper_free(&looper, &item.txn);
+		reply.data_size = item.txn.code == LARGE_REPLY ? sizeof(large) : 0;
+		if (!(item.txn.flags & TF_ONE_WAY))
+			commands_put_reply(&looper.out, &reply);
 	}
+}
+
+/* Makes a call, and frees the reply. */
+static void call_once(struct looper *looper, const struct binder_transaction_data *call)
+{
+	struct returned item;
+
+	if (!check_daemon(looper_call(looper, call, &item)) && item.cmd == BR_REPLY)
+		looper_free(looper, &item.txn);
+}
+
+/* @nr objects of this process, from number @first on. */
+static struct payload make_objects(unsigned int first, unsigned int nr)
+{
+	size_t size = nr * sizeof(struct flat_binder_object);
+	struct payload payload = {
+		.data = calloc(1, size + 1),
+		.room = size,
+		.offsets = calloc(nr + 1, sizeof(binder_size_t)),
+		.max = nr,
+	};
+
+	for (unsigned int i = first + 1; i <= first + nr; i++)
+		payload_add(&payload, &(union object)OBJ_BINDER(i, i));
+	return payload;
 }
 
 /* One call, with @nr objects of this process, from number @first on. */
-static void offer_batch(int fd, unsigned int first, unsigned int nr)
+static void offer_batch(struct looper *looper, unsigned int first, unsigned int nr)
 {
-	struct flat_binder_object *objects = calloc(nr, sizeof(*objects));
-	binder_size_t *offsets = calloc(nr, sizeof(*offsets));
-	struct send send = { .command = BC_TRANSACTION };
-	char returns[4096];
+	struct payload payload = make_objects(first, nr);
+	struct binder_transaction_data call = payload_txn(&payload);
 
-	for (unsigned int i = 0; i < nr; i++) {
-		objects[i].hdr.type = BINDER_TYPE_BINDER;
-		objects[i].binder = objects[i].cookie = first + i + 1;
-		offsets[i] = i * sizeof(*objects);
-	}
-	send.data.data_size = nr * sizeof(*objects);
-	send.data.offsets_size = nr * sizeof(*offsets);
-	send.data.data.ptr.buffer = (uintptr_t)objects;
-	send.data.data.ptr.offsets = (uintptr_t)offsets;
-	call_once(fd, &send, returns, sizeof(returns));
-	free(objects);
-	free(offsets);
+	call_once(looper, &call);
+	free(payload.data);
+	free(payload.offsets);
 }
 
-static void offer(int fd)
+static void offer(void)
 {
+	struct looper looper;
+	struct port port;
+
+	open_or_die(&port);
+	looper_init(&looper, &port);
 	for (unsigned int nr = 0; nr < SERVICES; nr += BATCH)
-		offer_batch(fd, nr, BATCH);
+		offer_batch(&looper, nr, BATCH);
 }
 
 /* ---- the threads ---- */
@@ -274,87 +181,60 @@ static void pause_forever(void)
 		pause();
 }
 
-static void *ask_version(void *arg)
+static void *ask_version(void *port)
 {
 	struct binder_version version;
-	int fd = *(int *)arg;
 
 	for (;;)
-		if (ioctl(fd, BINDER_VERSION, &version))
-			check_daemon();
+		check_daemon(port_ioctl(port, BINDER_VERSION, &version));
 	return NULL;
 }
 
-static void *call(void *arg)
+static void *call(void *port)
 {
-	int fd = *(int *)arg;
-	struct send send = { .command = BC_TRANSACTION };
-	struct free_command free = { .command = BC_FREE_BUFFER };
-	char *payload = calloc(1, kind->payload ? kind->payload : 1);
-	char returns[256];
+	struct binder_transaction_data call = {
+		.flags = kind->one_way ? TF_ONE_WAY : 0,
+		.data_size = kind->payload,
+		.data.ptr.buffer = (uintptr_t)calloc(1, kind->payload ? kind->payload : 1),
+	};
+	struct looper looper;
 
-	send.data.flags = kind->one_way ? TF_ONE_WAY : 0;
-	send.data.data_size = kind->payload;
-	send.data.data.ptr.buffer = (uintptr_t)payload;
+	looper_init(&looper, port);
 	for (;;) {
-		struct binder_transaction_data data;
-		const void *reply;
-		ssize_t got;
-
-		if (kind->one_way) {
-			write_read(fd, &send, sizeof(send), returns, sizeof(returns));
+		if (!kind->one_way) {
+			call_once(&looper, &call);
 			continue;
 		}
-		got = call_once(fd, &send, returns, sizeof(returns));
-		reply = got > 0 ? find(returns, got, BR_REPLY) : NULL;
-		if (!reply)
-			continue;
-		memcpy(&data, reply, sizeof(data));
-		free.buffer = data.data.ptr.buffer;
-		write_read(fd, &free, sizeof(free), NULL, 0);
+		commands_put_call(&looper.out, &call);
+		check_daemon(looper_read(&looper));
 	}
 	return NULL;
 }
 
 /* Calls with many objects. The last of them is wrong, so that all is undone. */
-static void *send_objects(void *arg)
+static void *send_objects(void *port)
 {
-	int fd = *(int *)arg;
-	struct flat_binder_object *objects = calloc(OBJECTS, sizeof(*objects));
-	binder_size_t *offsets = calloc(OBJECTS, sizeof(*offsets));
-	struct send send = { .command = BC_TRANSACTION };
-	char returns[256];
+	struct payload payload = make_objects(0, OBJECTS);
+	struct binder_transaction_data call = payload_txn(&payload);
+	struct looper looper;
 
-	for (unsigned int i = 0; i < OBJECTS; i++) {
-		objects[i].hdr.type = BINDER_TYPE_BINDER;
-		objects[i].binder = objects[i].cookie = i + 1;
-		offsets[i] = i * sizeof(*objects);
+	((struct flat_binder_object *)payload.data)[OBJECTS - 1].hdr.type = 0;
+	looper_init(&looper, port);
+	for (;;) {
+		commands_put_call(&looper.out, &call);
+		check_daemon(looper_read(&looper));
 	}
-	objects[OBJECTS - 1].hdr.type = 0;
-	send.data.data_size = OBJECTS * sizeof(*objects);
-	send.data.offsets_size = OBJECTS * sizeof(*offsets);
-	send.data.data.ptr.buffer = (uintptr_t)objects;
-	send.data.data.ptr.offsets = (uintptr_t)offsets;
-	for (;;)
-		write_read(fd, &send, sizeof(send), returns, sizeof(returns));
 	return NULL;
 }
 
 /* Opens, maps as each client does, and closes. */
 static void *open_and_close(void *arg)
 {
-	for (;;) {
-		int fd = open(device, O_RDWR | O_CLOEXEC);
-		void *map;
+	struct port port;
 
-		if (fd < 0)
-			check_daemon();
-		map = mmap(NULL, MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (map != MAP_FAILED)
-			munmap(map, MAP_BYTES);
-		if (fd >= 0)
-			close(fd);
-	}
+	for (;;)
+		if (!check_daemon(port_open(&port, device, mapped)))
+			port_close(&port);
 	return arg;
 }
 
@@ -363,8 +243,7 @@ static void *look_up(void *arg)
 	struct stat st;
 
 	for (;;)
-		if (stat(device, &st))
-			check_daemon();
+		check_daemon(stat(device, &st) ? -errno : 0);
 	return arg;
 }
 
@@ -381,18 +260,21 @@ static void echo(int socket)
 static void *be_process(void *arg)
 {
 	const struct timespec pause = { 0, 200000000 };
+	struct looper looper;
+	struct port port;
 	int pair[2];
 	char byte = 0;
-	int fd;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		err(1, "socketpair");
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		fd = kind->is_served ? open_or_die() : -1;
+		if (kind->is_served)
+			open_or_die(&port);
+		looper_init(&looper, &port);
 		for (;;) {
 			if (kind->is_served)
-				offer_batch(fd, 0, 0);
+				offer_batch(&looper, 0, 0);
 			else if (send(pair[1], &byte, 1, 0) != 1 || recv(pair[1], &byte, 1, 0) != 1)
 				_exit(0);
 			nanosleep(&pause, NULL);
@@ -427,7 +309,7 @@ static void *offer_services(void *arg)
 
 		if (!pid) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			offer(open_or_die());
+			offer();
 			wait_for_others();
 			_exit(0);
 		}
@@ -439,20 +321,23 @@ static void *offer_services(void *arg)
 /* Calls from children that share the memory of this process, which waits for them. */
 static void *call_from_vfork(void *arg)
 {
-	struct send send = { .command = BC_TRANSACTION, .data.flags = TF_ONE_WAY };
-	char returns[256];
+	struct binder_transaction_data call = { .flags = TF_ONE_WAY };
+	struct looper looper;
+	struct port port;
 
 	for (;;) {
 		pid_t pid = vfork();
-		int fd;
+		int err;
 
 		if (!pid) {
-			fd = open(device, O_RDWR | O_CLOEXEC);
-			write_read(fd, &send, sizeof(send), returns, sizeof(returns));
-			_exit(fd < 0);
+			err = port_open(&port, device, unmapped);
+			looper_init(&looper, &port);
+			commands_put_call(&looper.out, &call);
+			check_daemon(looper_read(&looper));
+			_exit(err < 0);
 		}
 		if (waitpid(pid, NULL, 0) < 0)
-			check_daemon();
+			check_daemon(-errno);
 	}
 	return arg;
 }
@@ -478,10 +363,11 @@ static void *end_in_calls(void *arg)
 		pid_t pid = fork();
 
 		if (!pid) {
-			int fd = open_or_die();
+			struct port port;
 
+			open_or_die(&port);
 			for (int i = 0; i < 8; i++)
-				start_thread(call, &fd);
+				start_thread(call, &port);
 			usleep(1000 + round % 8 * 500);
 			if (round % 2)
 				execl("/bin/true", "true", NULL);
@@ -495,14 +381,15 @@ static void *end_in_calls(void *arg)
 /* Opens that take replies until there is no space, and free none of them. */
 static void *hoard(void *arg)
 {
-	struct send send = { .command = BC_TRANSACTION, .data.code = LARGE_REPLY };
-	int fd = open_or_die();
-	char returns[256];
-	ssize_t got;
+	struct binder_transaction_data call = { .code = LARGE_REPLY };
+	struct returned item = { 0 };
+	struct looper looper;
+	struct port port;
 
-	do {
-		got = call_once(fd, &send, returns, sizeof(returns));
-	} while (got > 0 && find(returns, got, BR_REPLY));
+	open_or_die(&port);
+	looper_init(&looper, &port);
+	while (!check_daemon(looper_call(&looper, &call, &item)) && item.cmd == BR_REPLY)
+		;
 	pause_forever();
 	return arg;
 }
@@ -518,23 +405,25 @@ static void *burn(void *arg)
 /* Each round has a manager of its own, and an open for each notification of its death. */
 static void *die(void *arg)
 {
-	struct watch watch = { BC_ACQUIRE, 0, BC_REQUEST_DEATH_NOTIFICATION, { 0, 1 } };
-	static int opens[NOTICES];
-	int unused = 0;
+	static struct port opens[NOTICES];
+	struct looper looper;
+	struct port manager;
 
 	for (;;) {
-		int manager = open_or_die();
 		unsigned int nr = 0;
 
-		while (ioctl(manager, BINDER_SET_CONTEXT_MGR, &unused))
+		open_or_die(&manager);
+		while (check_daemon(port_manage(&manager)))
 			usleep(100);	/* the last one is about to end */
-		while (nr < NOTICES && (opens[nr] = open(device, O_RDWR | O_CLOEXEC)) >= 0) {
-			write_read(opens[nr], &watch, sizeof(watch), NULL, 0);
-			nr++;
+		while (nr < NOTICES && !port_open(&opens[nr], device, unmapped)) {
+			looper_init(&looper, &opens[nr++]);
+			commands_put_u32(&looper.out, BC_ACQUIRE, 0);
+			commands_put_notice(&looper.out, BC_REQUEST_DEATH_NOTIFICATION, 0, 1);
+			looper_flush(&looper);
 		}
-		close(manager);
+		port_close(&manager);
 		while (nr)
-			close(opens[--nr]);
+			port_close(&opens[--nr]);
 	}
 	return arg;
 }
@@ -561,7 +450,7 @@ static const struct kind kinds[] = {
 
 static void start(const char *name, unsigned int count)
 {
-	static int fd = -1;
+	static struct port port;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kinds[i].name, name))
@@ -573,12 +462,12 @@ static void start(const char *name, unsigned int count)
 		serve();
 	}
 	usleep(kind->is_served ? 100000 : 0);
-	fd = open_or_die();
+	open_or_die(&port);
 	nr_threads = count;
 	nr_offered = mmap(NULL, sizeof(*nr_offered), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	while (count--)
-		start_thread(kind->run, &fd);
+		start_thread(kind->run, &port);
 }
 
 int main(int argc, char **argv)
