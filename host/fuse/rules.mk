@@ -74,12 +74,12 @@ $(FUSE_TESTS): $(addprefix $(OBJ)/fuse-test/,host/fuse/base/daemon_state.o host/
 	tests/engine/unit/runner.o)
 FUSE_TEST_OF = $(BIN)/$(notdir $(1))_test: $(addprefix $(OBJ)/fuse-test/host/fuse/,$(1)_test.o $(2))
 $(call FUSE_TEST_OF,names/names,names/bound_open.o names/lookup_turn.o)
-$(call FUSE_TEST_OF,base/gate,base/gate.o base/thread.o)
+$(call FUSE_TEST_OF,base/gate,base/gate.o base/runnable.o base/thread.o)
 $(call FUSE_TEST_OF,clients/users,clients/users.o)
 $(call FUSE_TEST_OF,session/session,session/handles.o session/persistent.o)
 $(call FUSE_TEST_OF,clients/selinux,clients/selinux.o)
 
-$(eval $(call object_rule,events-race,$$(CC),-Itests -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
+$(eval $(call object_rule,events-race,$$(CC),-Itests -Icore -Ihost -Ihost/fuse -fsanitize=thread -Wno-tsan))
 $(BIN)/events_ring_test: LDFLAGS += -fsanitize=thread
 $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o \
 	host/fuse/events/events_ring.o \

@@ -32,7 +32,7 @@ _Thread_local struct gate_member *gate_self;
 struct gate_lists {
 	pthread_mutex_t lock;		/* guards the rest, and changes of the phase */
 	pthread_cond_t opened;
-	struct gate_member *members;
+	struct bl_list members;
 };
 
 static void ignore_signal(int number)
@@ -48,6 +48,7 @@ void gate_init(void)
 	gate->lists = daemon_alloc(sizeof(*gate->lists));
 	pthread_mutex_init(&gate->lists->lock, NULL);
 	pthread_cond_init(&gate->lists->opened, NULL);
+	bl_init(&gate->lists->members);
 	sigaction(WAKE_SIGNAL, &action, NULL);
 }
 
@@ -100,14 +101,13 @@ struct gate_member *gate_new_member(void)
 	struct gate_member *member = calloc(1, sizeof(*member));
 	struct gate_lists *lists = daemon_self->gate ? daemon_self->gate->lists : NULL;
 
-	if (!member || !lists)
+	if (!member)
+		return NULL;
+	bl_init(&member->in_gate);
+	if (!lists)
 		return member;
 	guard_mutex(&lists->lock);
-	member->next = lists->members;
-	member->prev = &lists->members;
-	if (member->next)
-		member->next->prev = &member->next;
-	lists->members = member;
+	bl_add_head(&lists->members, &member->in_gate);
 	return member;
 }
 
@@ -121,11 +121,9 @@ void gate_join(struct gate_member *member)
 
 void gate_free_member(struct gate_member *member)
 {
-	if (member->prev) {
+	if (bl_linked(&member->in_gate)) {
 		pthread_mutex_lock(&daemon_self->gate->lists->lock);
-		*member->prev = member->next;
-		if (member->next)
-			member->next->prev = member->prev;
+		bl_del(&member->in_gate);
 		pthread_mutex_unlock(&daemon_self->gate->lists->lock);
 	}
 	free(member);
@@ -146,9 +144,10 @@ struct census {
 static struct census look_at_members(struct gate_lists *lists, bool closely)
 {
 	struct census census = { 0 };
+	struct gate_member *member;
 
 	guard_mutex(&lists->lock);
-	for (struct gate_member *member = lists->members; member; member = member->next) {
+	bl_for_each(member, &lists->members, in_gate) {
 		unsigned int state = atomic_load(&member->state);
 
 		census.moving += state == GATE_MOVING || state == GATE_READING;

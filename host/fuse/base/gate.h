@@ -15,6 +15,7 @@
 #define HOST_FUSE_GATE_H
 
 #include "base/daemon_state.h"
+#include "base/list.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,8 +32,7 @@ enum gate_state {
 };
 
 struct gate_member {
-	struct gate_member *next;
-	struct gate_member **prev;
+	struct bl_list in_gate;
 	atomic_int tid;			/* 0: not known yet */
 	atomic_uint state;
 	bool whole;			/* see gate_begin_whole() */

@@ -41,7 +41,7 @@
 
 /* A worker that reads from a mapping to learn which open it belongs to. */
 struct probe {
-	struct probe *next;
+	struct bl_list in_probes;
 	pid_t tid;
 	u64 handle;		/* of the open; 0: the kernel has not requested the page */
 };
@@ -52,7 +52,7 @@ enum permission { NOT_KNOWN, PERMITTED, DENIED };
 struct bound_buffers {
 	atomic_uint permission;
 	pthread_mutex_t lock;
-	struct probe *probes;
+	struct bl_list probes;
 	atomic_ullong logged_ns;	/* when the last message was printed */
 	char zeros[MAP_BYTES];		/* never written, so without memory */
 };
@@ -60,6 +60,7 @@ struct bound_buffers {
 void bound_buffers_init(void)
 {
 	pthread_mutex_init(&daemon_part(bound_buffers)->lock, NULL);
+	bl_init(&daemon_self->bound_buffers->probes);
 }
 
 void bound_buffer_log_busy(pid_t tid)
@@ -162,8 +163,10 @@ void bound_buffer_destroy(struct host_map *map)
 
 static void note_probe(pid_t tid, u64 handle)
 {
+	struct probe *probe;
+
 	guard_mutex(&daemon_self->bound_buffers->lock);
-	for (struct probe *probe = daemon_self->bound_buffers->probes; probe; probe = probe->next)
+	bl_for_each(probe, &daemon_self->bound_buffers->probes, in_probes)
 		if (probe->tid == tid)
 			probe->handle = handle;
 }
@@ -171,18 +174,13 @@ static void note_probe(pid_t tid, u64 handle)
 static void list_probe(struct probe *probe)
 {
 	guard_mutex(&daemon_self->bound_buffers->lock);
-	probe->next = daemon_self->bound_buffers->probes;
-	daemon_self->bound_buffers->probes = probe;
+	bl_add_head(&daemon_self->bound_buffers->probes, &probe->in_probes);
 }
 
 static void unlist_probe(struct probe *probe)
 {
-	struct probe **slot = &daemon_self->bound_buffers->probes;
-
 	guard_mutex(&daemon_self->bound_buffers->lock);
-	while (*slot != probe)
-		slot = &(*slot)->next;
-	*slot = probe->next;
+	bl_del(&probe->in_probes);
 }
 
 void bound_buffer_reply_read(const struct request *request)

@@ -17,6 +17,7 @@
 #ifndef HOST_FUSE_FDS_H
 #define HOST_FUSE_FDS_H
 
+#include "base/list.h"
 #include "host_types.h"
 
 /* ---- the helper process: helper_process.c, helper_ask.c, helper_events.c ---- */
@@ -62,8 +63,7 @@ struct host_file {
 	atomic_int refs;
 	u64 closing_ns;			/* when the helper was asked to close it */
 	bool overdue;			/* the user is charged for the delay */
-	struct host_file *next;		/* in a list of files that are being closed */
-	struct host_file **prev;
+	struct bl_list in_closing;	/* in a list of files that are being closed */
 };
 
 /* The operations of host.h of the same names. */

@@ -28,20 +28,21 @@
 
 struct entry {
 	struct file_job job;
-	struct entry *next;
+	struct bl_list in_jobs;
 	u32 generation;		/* of the helper process that has it */
 	unsigned int nr_idle;	/* looks since the receiver was last seen to lack a processor */
 };
 
 struct file_jobs {
 	pthread_mutex_t lock;
-	struct entry *first;
+	struct bl_list entries;
 	atomic_ullong last_id;
 };
 
 void file_jobs_init(void)
 {
 	pthread_mutex_init(&daemon_part(file_jobs)->lock, NULL);
+	bl_init(&daemon_self->file_jobs->entries);
 }
 
 static bool send_job(const struct entry *entry)
@@ -72,16 +73,6 @@ static bool send_job(const struct entry *entry)
 	ok = ok && helper_send(message, nr, entry->generation);
 	free(message);
 	return ok;
-}
-
-static void remove_entry(struct entry *entry)
-{
-	struct entry **slot = &daemon_self->file_jobs->first;
-
-	guard_mutex(&daemon_self->file_jobs->lock);
-	while (*slot != entry)
-		slot = &(*slot)->next;
-	*slot = entry->next;
 }
 
 static void put_files(const struct file_job *job)
@@ -128,8 +119,7 @@ static bool submit_job(const struct file_job *job)
 		free(entry);
 		return false;
 	}
-	entry->next = jobs->first;
-	jobs->first = entry;
+	bl_add_head(&jobs->entries, &entry->in_jobs);
 	return true;
 }
 
@@ -168,24 +158,35 @@ bool fds_start(struct host_thread *thread, int result)
 	return true;
 }
 
-void file_job_event(const struct helper_event *event)
+/* The job of that number; NULL: none. @is_over: it is none any more. */
+static struct entry *find_entry(u64 id, bool is_over)
 {
 	struct entry *entry;
 
-	pthread_mutex_lock(&daemon_self->file_jobs->lock);
-	entry = daemon_self->file_jobs->first;
-	while (entry && entry->job.id != event->id)
-		entry = entry->next;
-	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
+	guard_mutex(&daemon_self->file_jobs->lock);
+	bl_for_each(entry, &daemon_self->file_jobs->entries, in_jobs) {
+		if (entry->job.id != id)
+			continue;
+		if (is_over)
+			bl_del(&entry->in_jobs);
+		return entry;
+	}
+	return NULL;
+}
+
+void file_job_event(const struct helper_event *event)
+{
+	bool is_armed = event->kind == HELPER_ARMED && !event->error;
+	struct entry *entry = find_entry(event->id, !is_armed);
+
 	if (!entry)
 		return;
-	if (event->kind == HELPER_ARMED && !event->error) {
+	if (is_armed) {
 		entry->job.armed = true;
 		if (!entry->job.given_up)
 			pending_fds_armed(entry->job.thread, 0);
 		return;
 	}
-	remove_entry(entry);
 	if (event->error)
 		fail_job(entry, event->error);
 	else if (!entry->job.given_up)
@@ -193,25 +194,26 @@ void file_job_event(const struct helper_event *event)
 	free_entry(entry);
 }
 
-void file_job_lost_all(void)
+/* A job of a helper that has ended; NULL: there is none any more. */
+static struct entry *take_lost(void)
 {
-	struct entry *lost = NULL;
-	struct entry **slot = &daemon_self->file_jobs->first;
 	struct entry *entry;
 
-	pthread_mutex_lock(&daemon_self->file_jobs->lock);
-	while ((entry = *slot)) {
-		if (entry->generation == helper_generation()) {
-			slot = &entry->next;
+	guard_mutex(&daemon_self->file_jobs->lock);
+	bl_for_each(entry, &daemon_self->file_jobs->entries, in_jobs) {
+		if (entry->generation == helper_generation())
 			continue;
-		}
-		*slot = entry->next;
-		entry->next = lost;
-		lost = entry;
+		bl_del(&entry->in_jobs);
+		return entry;
 	}
-	pthread_mutex_unlock(&daemon_self->file_jobs->lock);
-	while ((entry = lost)) {
-		lost = entry->next;
+	return NULL;
+}
+
+void file_job_lost_all(void)
+{
+	struct entry *entry;
+
+	while ((entry = take_lost())) {
 		fail_job(entry, -ESRCH);
 		free_entry(entry);
 	}
@@ -229,10 +231,11 @@ static struct entry *find_overdue(bool *busy)
 {
 	u64 now = clock_now_ns();
 	struct entry *found = NULL;
+	struct entry *entry;
 
 	guard_mutex(&daemon_self->file_jobs->lock);
 	*busy = false;
-	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next) {
+	bl_for_each(entry, &daemon_self->file_jobs->entries, in_jobs) {
 		if (entry->job.given_up)
 			continue;
 		*busy = true;
@@ -261,7 +264,9 @@ bool file_job_check_overdue(void)
 
 void fds_visit_jobs(void (*visit)(const struct file_job *job, void *arg), void *arg)
 {
-	for (struct entry *entry = daemon_self->file_jobs->first; entry; entry = entry->next)
+	struct entry *entry;
+
+	bl_for_each(entry, &daemon_self->file_jobs->entries, in_jobs)
 		visit(&entry->job, arg);
 }
 
@@ -284,7 +289,6 @@ bool fds_restore_job(const struct file_job *job)
 	if (job->id > atomic_load(&jobs->last_id))
 		atomic_store(&jobs->last_id, job->id);
 	guard_mutex(&jobs->lock);
-	entry->next = jobs->first;
-	jobs->first = entry;
+	bl_add_head(&jobs->entries, &entry->in_jobs);
 	return true;
 }

@@ -15,9 +15,8 @@
 
 struct file_refs {
 	pthread_mutex_t lock;
-	struct host_file *closing;	/* oldest first */
-	struct host_file **closing_end;
-	struct host_file *overdue;	/* being closed, and charged for that */
+	struct bl_list closing;		/* oldest first */
+	struct bl_list overdue;		/* being closed, and charged for that */
 	atomic_ullong last_id;
 };
 
@@ -26,16 +25,8 @@ void file_refs_init(void)
 	struct file_refs *refs = daemon_part(file_refs);
 
 	pthread_mutex_init(&refs->lock, NULL);
-	refs->closing_end = &refs->closing;
-}
-
-static void unlink_locked(struct host_file *file)
-{
-	*file->prev = file->next;
-	if (file->next)
-		file->next->prev = file->prev;
-	else if (!file->overdue)
-		daemon_self->file_refs->closing_end = file->prev;
+	bl_init(&refs->closing);
+	bl_init(&refs->overdue);
 }
 
 static void free_file(struct host_file *file)
@@ -93,17 +84,6 @@ struct host_file *file_ref_get(struct host_file *file)
 	return file;
 }
 
-/* Lock held. */
-static void add_closing(struct host_file *file)
-{
-	struct file_refs *refs = daemon_self->file_refs;
-
-	file->next = NULL;
-	file->prev = refs->closing_end;
-	*refs->closing_end = file;
-	refs->closing_end = &file->next;
-}
-
 /* The file may be freed as soon as the helper has the message. */
 void fds_put(struct host_file *file)
 {
@@ -118,7 +98,7 @@ void fds_put(struct host_file *file)
 	lost = file->generation != helper_generation();
 	if (!lost) {
 		file->closing_ns = clock_now_ns();
-		add_closing(file);
+		bl_add_tail(&refs->closing, &file->in_closing);
 		helper_send(&message, 0, file->generation);
 	}
 	pthread_mutex_unlock(&refs->lock);
@@ -129,11 +109,14 @@ void fds_put(struct host_file *file)
 }
 
 /* Most are among the first: few are being closed at a time. Lock held. */
-static struct host_file *find_locked(struct host_file *file, u64 id)
+static struct host_file *find_locked(const struct bl_list *files, u64 id)
 {
-	while (file && file->id != id)
-		file = file->next;
-	return file;
+	struct host_file *file;
+
+	bl_for_each(file, files, in_closing)
+		if (file->id == id)
+			return file;
+	return NULL;
 }
 
 void file_ref_closed(u64 id)
@@ -142,48 +125,45 @@ void file_ref_closed(u64 id)
 	struct host_file *file;
 
 	pthread_mutex_lock(&refs->lock);
-	file = find_locked(refs->closing, id);
+	file = find_locked(&refs->closing, id);
 	if (!file)
-		file = find_locked(refs->overdue, id);
+		file = find_locked(&refs->overdue, id);
 	if (file)
-		unlink_locked(file);
+		bl_del(&file->in_closing);
 	pthread_mutex_unlock(&refs->lock);
 	if (file)
 		free_file(file);
 }
 
 /* Lock held. */
-static void free_lost(struct host_file *file)
+static void free_lost(struct bl_list *files)
 {
-	struct host_file *next;
+	struct bl_list kept;
+	struct host_file *file;
 
-	for (; file; file = next) {
-		next = file->next;
+	bl_init(&kept);
+	while ((file = bl_first_entry(files, struct host_file, in_closing))) {
+		bl_del(&file->in_closing);
 		if (file->generation == helper_generation())
-			continue;
-		unlink_locked(file);
-		free_file(file);
+			bl_add_tail(&kept, &file->in_closing);
+		else
+			free_file(file);
 	}
+	bl_splice_tail(files, &kept);
 }
 
 void file_ref_lost_all(void)
 {
 	guard_mutex(&daemon_self->file_refs->lock);
-	free_lost(daemon_self->file_refs->closing);
-	free_lost(daemon_self->file_refs->overdue);
+	free_lost(&daemon_self->file_refs->closing);
+	free_lost(&daemon_self->file_refs->overdue);
 }
 
 /* Lock held. */
 static void add_overdue(struct host_file *file)
 {
-	struct file_refs *refs = daemon_self->file_refs;
-
 	file->overdue = true;
-	file->next = refs->overdue;
-	file->prev = &refs->overdue;
-	if (refs->overdue)
-		refs->overdue->prev = &file->next;
-	refs->overdue = file;
+	bl_add_head(&daemon_self->file_refs->overdue, &file->in_closing);
 	user_charges_add_always(file->uid, USER_STALLED);
 }
 
@@ -194,21 +174,22 @@ bool file_ref_check_overdue(void)
 	struct host_file *file;
 
 	guard_mutex(&refs->lock);
-	while ((file = refs->closing) && file->closing_ns < limit) {
-		unlink_locked(file);
+	while ((file = bl_first_entry(&refs->closing, struct host_file, in_closing)) &&
+	       file->closing_ns < limit) {
+		bl_del(&file->in_closing);
 		add_overdue(file);
 		log_info("a file of user %u takes long to close", file->uid);
 	}
-	return refs->closing;
+	return file;
 }
 
 void fds_visit_closing(void (*visit)(struct host_file *file, void *arg), void *arg)
 {
 	struct host_file *file;
 
-	for (file = daemon_self->file_refs->closing; file; file = file->next)
+	bl_for_each(file, &daemon_self->file_refs->closing, in_closing)
 		visit(file, arg);
-	for (file = daemon_self->file_refs->overdue; file; file = file->next)
+	bl_for_each(file, &daemon_self->file_refs->overdue, in_closing)
 		visit(file, arg);
 }
 
@@ -223,5 +204,5 @@ void fds_restore_file(struct host_file *file, bool is_closing)
 	if (is_closing && file->overdue)
 		add_overdue(file);
 	else if (is_closing)
-		add_closing(file);
+		bl_add_tail(&refs->closing, &file->in_closing);
 }

@@ -46,8 +46,7 @@ struct group {
 	uint64_t used_ns;	/* any of the turns, by a request that was not the first */
 	uint64_t gap_ns;	/* between such requests, an average */
 	unsigned int batch;	/* the waiters that a stall lets go */
-	struct lookup_turn_waiter *oldest;
-	struct lookup_turn_waiter *newest;
+	struct bl_list waiters;	/* the oldest first */
 };
 
 struct lookup_turns {
@@ -77,7 +76,7 @@ static void drop_ended_turns(struct group *group, uint64_t now)
 		const struct turn *turn = &group->turns[i];
 
 		if (now - turn->used_ns >= IDLE_NS ||
-		    (group->oldest && now - turn->since_ns >= LIFE_NS))
+		    (!bl_empty(&group->waiters) && now - turn->since_ns >= LIFE_NS))
 			drop_turn(group, i);
 		else
 			i++;
@@ -132,33 +131,26 @@ static void add_turn(struct group *group, pid_t tid, uint64_t now)
 
 /* ---- waiters; the lock is held for all of them ---- */
 
+/* NULL: none waits. */
+static struct lookup_turn_waiter *oldest_waiter(const struct group *group)
+{
+	return bl_first_entry(&group->waiters, struct lookup_turn_waiter, in_group);
+}
+
 static void add_waiter(struct group *group, struct lookup_turn_waiter *waiter, pid_t tid,
 		       uint64_t now)
 {
 	waiter->tid = tid;
 	waiter->since_ns = now;
-	waiter->newer = NULL;
-	waiter->older = group->newest;
-	if (group->newest) {
-		group->newest->newer = waiter;
-	} else {
-		group->oldest = waiter;
+	if (bl_empty(&group->waiters))
 		group->batch = 1;
-	}
-	group->newest = waiter;
+	bl_add_tail(&group->waiters, &waiter->in_group);
 	atomic_fetch_add(&daemon_self->lookup_turns->nr_waiters, 1);
 }
 
-static void remove_waiter(struct group *group, struct lookup_turn_waiter *waiter)
+static void remove_waiter(struct lookup_turn_waiter *waiter)
 {
-	if (waiter->older)
-		waiter->older->newer = waiter->newer;
-	else
-		group->oldest = waiter->newer;
-	if (waiter->newer)
-		waiter->newer->older = waiter->older;
-	else
-		group->newest = waiter->older;
+	bl_del(&waiter->in_group);
 	waiter->newer = NULL;
 	atomic_fetch_sub(&daemon_self->lookup_turns->nr_waiters, 1);
 }
@@ -167,7 +159,7 @@ static void remove_waiter(struct group *group, struct lookup_turn_waiter *waiter
 static void let_go(struct group *group, struct lookup_turn_waiter *waiter, uint64_t now,
 		   struct lookup_turn_waiter ***end)
 {
-	remove_waiter(group, waiter);
+	remove_waiter(waiter);
 	add_turn(group, waiter->tid, now);
 	group->used_ns = now;
 	**end = waiter;
@@ -178,22 +170,25 @@ static void let_go(struct group *group, struct lookup_turn_waiter *waiter, uint6
 static void end_stall(struct group *group, uint64_t now, struct lookup_turn_waiter ***end)
 {
 	group->nr_turns = 0;
-	for (unsigned int i = 0; group->newest && i < group->batch; i++)
-		let_go(group, group->newest, now, end);
+	for (unsigned int i = 0; !bl_empty(&group->waiters) && i < group->batch; i++)
+		let_go(group, bl_entry(group->waiters.prev, struct lookup_turn_waiter, in_group),
+		       now, end);
 	group->batch *= 2;
 }
 
 static void let_expired_go(struct group *group, uint64_t now, struct lookup_turn_waiter ***end)
 {
-	while (group->oldest && now - group->oldest->since_ns >= WAIT_NS)
-		let_go(group, group->oldest, now, end);
+	struct lookup_turn_waiter *oldest;
+
+	while ((oldest = oldest_waiter(group)) && now - oldest->since_ns >= WAIT_NS)
+		let_go(group, oldest, now, end);
 	if (is_stalled(group, now)) {
 		end_stall(group, now, end);
 		return;
 	}
 	drop_ended_turns(group, now);
-	while (group->oldest && group->nr_turns < TURNS)
-		let_go(group, group->oldest, now, end);
+	while ((oldest = oldest_waiter(group)) && group->nr_turns < TURNS)
+		let_go(group, oldest, now, end);
 }
 
 /* ---- groups ---- */
@@ -203,7 +198,7 @@ static bool free_group(struct group **slot)
 {
 	struct group *group = *slot;
 
-	if (group->nr_turns || group->oldest)
+	if (group->nr_turns || !bl_empty(&group->waiters))
 		return false;
 	*slot = group->next;
 	free(group);
@@ -233,6 +228,7 @@ static struct group *find_or_add_group(uid_t uid, uint64_t device, uint64_t now)
 	if (found) {
 		found->uid = uid;
 		found->device = device;
+		bl_init(&found->waiters);
 		*slot = found;
 		atomic_fetch_add(&daemon_self->lookup_turns->nr_groups, 1);
 	}
@@ -283,8 +279,8 @@ struct lookup_turn_waiter *lookup_turn_end(pid_t tid)
 
 		drop_turn(group, (unsigned int)(turn - group->turns));
 		note_progress(group, now);
-		if (group->oldest && group->nr_turns < TURNS)
-			let_go(group, group->oldest, now, &end);
+		if (!bl_empty(&group->waiters) && group->nr_turns < TURNS)
+			let_go(group, oldest_waiter(group), now, &end);
 	}
 	return first;
 }
@@ -296,20 +292,21 @@ struct lookup_turn_waiter *lookup_turn_expire(void)
 	struct lookup_turn_waiter **end = &first;
 	guard_mutex(&all->lock);
 	uint64_t now = clock_now_ns();	/* not before any time that is noted */
-		 for (struct group *group = all->groups; group; group = group->next)
-			 if (group->oldest)
-				 let_expired_go(group, now, &end);
 
+	for (struct group *group = all->groups; group; group = group->next)
+		if (!bl_empty(&group->waiters))
+			let_expired_go(group, now, &end);
 	return first;
 }
 
 /* Lock held. */
-static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **group)
+static struct lookup_turn_waiter *find_waiter(uint64_t unique)
 {
 	struct lookup_turn_waiter *waiter;
+	struct group *group;
 
-	for (*group = daemon_self->lookup_turns->groups; *group; *group = (*group)->next)
-		for (waiter = (*group)->oldest; waiter; waiter = waiter->newer)
+	for (group = daemon_self->lookup_turns->groups; group; group = group->next)
+		bl_for_each(waiter, &group->waiters, in_group)
 			if (waiter->unique == unique)
 				return waiter;
 	return NULL;
@@ -317,12 +314,11 @@ static struct lookup_turn_waiter *find_waiter(uint64_t unique, struct group **gr
 
 struct lookup_turn_waiter *lookup_turn_withdraw(uint64_t unique)
 {
-	struct group *group;
 	guard_mutex(&daemon_self->lookup_turns->lock);
-	struct lookup_turn_waiter *waiter = find_waiter(unique, &group);
+	struct lookup_turn_waiter *waiter = find_waiter(unique);
 
 	if (waiter)
-		remove_waiter(group, waiter);
+		remove_waiter(waiter);
 	return waiter;
 }
 
@@ -333,9 +329,9 @@ struct lookup_turn_waiter *lookup_turn_withdraw_any(void)
 
 	guard_mutex(&daemon_self->lookup_turns->lock);
 	for (group = daemon_self->lookup_turns->groups; group && !waiter; group = group->next) {
-		waiter = group->oldest;
+		waiter = oldest_waiter(group);
 		if (waiter)
-			remove_waiter(group, waiter);
+			remove_waiter(waiter);
 	}
 	return waiter;
 }
@@ -343,16 +339,12 @@ struct lookup_turn_waiter *lookup_turn_withdraw_any(void)
 pid_t lookup_turn_waiting(uint64_t unique)
 {
 	const struct lookup_turn_waiter *waiter;
-	struct group *group;
-	pid_t tid = 0;
 
 	if (!lookup_turn_anyone_waits())
 		return 0;
 	guard_mutex(&daemon_self->lookup_turns->lock);
-	waiter = find_waiter(unique, &group);
-	if (waiter)
-		tid = waiter->tid;
-	return tid;
+	waiter = find_waiter(unique);
+	return waiter ? waiter->tid : 0;
 }
 
 bool lookup_turn_anyone_waits(void)

@@ -22,6 +22,8 @@
 #ifndef HOST_FUSE_LOOKUP_TURN_H
 #define HOST_FUSE_LOOKUP_TURN_H
 
+#include "base/list.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,8 +36,8 @@
 
 /* A LOOKUP that waits, a part of what the caller keeps of it. */
 struct lookup_turn_waiter {
-	struct lookup_turn_waiter *older;
-	struct lookup_turn_waiter *newer;	/* also links the waiters that a function returns */
+	struct bl_list in_group;
+	struct lookup_turn_waiter *newer;	/* links the waiters that a function returns */
 	uint64_t unique;		/* the request, set by the caller */
 	pid_t tid;			/* its thread */
 	uint64_t since_ns;

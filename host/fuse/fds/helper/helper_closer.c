@@ -9,6 +9,7 @@
  */
 
 #include "base/daemon_state.h"
+#include "base/list.h"
 #include "base/locks.h"
 #include "base/thread.h"
 #include "fds/helper/helper_side.h"
@@ -23,24 +24,23 @@
 #define THREADS_IDLE 2u
 
 struct closing {
-	struct closing *next;
+	struct bl_list in_queue;
 	s32 fd;
 	u64 id;
 };
 
 struct closing_user {
-	struct closing_user *next;
+	struct bl_list in_users;
 	u32 uid;
 	u32 nr_active;		/* threads that close its files */
 	u32 nr_queued;
-	struct closing *first;
-	struct closing **end;
+	struct bl_list queue;
 };
 
 struct helper_closer {
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;
-	struct closing_user *users;	/* those with files in a queue or being closed */
+	struct bl_list users;	/* those with files in a queue or being closed */
 	unsigned int nr_threads;
 	unsigned int nr_idle;
 	unsigned int nr_queued;
@@ -56,6 +56,7 @@ void helper_closer_init(void)
 
 	pthread_mutex_init(&closer->lock, NULL);
 	pthread_cond_init(&closer->wanted, NULL);
+	bl_init(&closer->users);
 }
 
 void helper_close_add(s32 fd, u32 uid)
@@ -87,40 +88,30 @@ static u32 limit_of_user(void)
 /* Takes a file whose user has a thread left; the user goes to the end of the list. Lock held. */
 static struct closing *closer_take(struct closing_user **user)
 {
+	struct helper_closer *closer = daemon_self->helper_closer;
 	u32 limit = limit_of_user();
-	struct closing_user **slot = &daemon_self->helper_closer->users;
-	struct closing *closing;
+	struct closing_user *at;
 
-	while (*slot && !((*slot)->first && (*slot)->nr_active < limit))
-		slot = &(*slot)->next;
-	*user = *slot;
-	if (!*slot)
-		return NULL;
-	closing = (*slot)->first;
-	(*slot)->first = closing->next;
-	if (!closing->next)
-		(*slot)->end = &(*slot)->first;
-	(*slot)->nr_active++;
-	(*slot)->nr_queued--;
-	daemon_self->helper_closer->nr_queued--;
-	*slot = (*user)->next;
-	while (*slot)
-		slot = &(*slot)->next;
-	*slot = *user;
-	(*user)->next = NULL;
-	return closing;
+	bl_for_each(at, &closer->users, in_users) {
+		if (bl_empty(&at->queue) || at->nr_active >= limit)
+			continue;
+		at->nr_active++;
+		at->nr_queued--;
+		closer->nr_queued--;
+		bl_del(&at->in_users);
+		bl_add_tail(&closer->users, &at->in_users);
+		*user = at;
+		return bl_entry(bl_pop(&at->queue), struct closing, in_queue);
+	}
+	return NULL;
 }
 
 /* Lock held. */
 static void free_if_unused(struct closing_user *user)
 {
-	struct closing_user **slot = &daemon_self->helper_closer->users;
-
-	if (user->first || user->nr_active)
+	if (!bl_empty(&user->queue) || user->nr_active)
 		return;
-	while (*slot != user)
-		slot = &(*slot)->next;
-	*slot = user->next;
+	bl_del(&user->in_users);
 	free(user);
 }
 
@@ -163,18 +154,16 @@ static void close_main(void *arg)
 /* Lock held. */
 static struct closing_user *get_user(u32 uid)
 {
-	struct closing_user *user = daemon_self->helper_closer->users;
+	struct closing_user *user;
 
-	while (user && user->uid != uid)
-		user = user->next;
-	if (user)
-		return user;
+	bl_for_each(user, &daemon_self->helper_closer->users, in_users)
+		if (user->uid == uid)
+			return user;
 	user = calloc(1, sizeof(*user));
 	if (user) {
 		user->uid = uid;
-		user->end = &user->first;
-		user->next = daemon_self->helper_closer->users;
-		daemon_self->helper_closer->users = user;
+		bl_init(&user->queue);
+		bl_add_head(&daemon_self->helper_closer->users, &user->in_users);
 	}
 	return user;
 }
@@ -191,8 +180,7 @@ static void start_locked(s32 fd, u32 uid, u64 id)
 		return;
 	}
 	*closing = (struct closing){ .fd = fd, .id = id };
-	*user->end = closing;
-	user->end = &closing->next;
+	bl_add_tail(&user->queue, &closing->in_queue);
 	user->nr_queued++;
 	closer->nr_queued++;
 	if (fd < closer->nr_owners)
@@ -228,5 +216,5 @@ void helper_close_all(void)
 bool helper_close_is_idle(void)
 {
 	guard_mutex(&daemon_self->helper_closer->lock);
-	return !daemon_self->helper_closer->users;
+	return bl_empty(&daemon_self->helper_closer->users);
 }

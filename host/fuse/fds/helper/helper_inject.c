@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/daemon_state.h"
+#include "base/list.h"
 #include "base/locks.h"
 #include "base/runnable.h"
 #include "fds/helper/helper_side.h"
@@ -31,8 +32,7 @@ struct slot {
 
 struct job {
 	struct inject_job inject;
-	struct job *next;
-	struct job **prev;
+	struct bl_list in_jobs;
 	struct slot *slot;
 	u64 id;
 	u64 began_ns;
@@ -43,12 +43,13 @@ struct job {
 struct helper_injectors {
 	pthread_mutex_t lock;
 	struct slot slots[SLOTS_MAX];
-	struct job *jobs;
+	struct bl_list jobs;
 };
 
 void helper_injectors_init(void)
 {
 	pthread_mutex_init(&daemon_part(helper_injectors)->lock, NULL);
+	bl_init(&daemon_self->helper_injectors->jobs);
 }
 
 static void send_event(const struct job *job, enum helper_event_kind kind, int error)
@@ -67,9 +68,7 @@ static void send_event(const struct job *job, enum helper_event_kind kind, int e
 static void free_job(struct job *job)
 {
 	pthread_mutex_lock(&daemon_self->helper_injectors->lock);
-	*job->prev = job->next;
-	if (job->next)
-		job->next->prev = job->prev;
+	bl_del(&job->in_jobs);
 	job->slot->nr_jobs--;
 	pthread_mutex_unlock(&daemon_self->helper_injectors->lock);
 	free(job->result_fds);
@@ -97,9 +96,9 @@ static void on_done(struct inject_job *inject, int error)
 /* Lock held. Has @slot a job that should have ended, whose receiver does not lack a processor? */
 static bool is_overdue(const struct slot *slot)
 {
-	struct helper_injectors *injectors = daemon_self->helper_injectors;
+	const struct job *job;
 
-	for (const struct job *job = slot->nr_jobs ? injectors->jobs : NULL; job; job = job->next)
+	bl_for_each(job, &daemon_self->helper_injectors->jobs, in_jobs)
 		if (job->slot == slot && clock_now_ns() - job->began_ns > OVERDUE_NS &&
 		    !thread_is_runnable(job->inject.tid))
 			return true;
@@ -176,11 +175,7 @@ void helper_inject_start(const struct helper_message *message)
 		job->slot = get_slot(message->uid, &refused.error);
 	if (job && job->slot) {
 		job->slot->nr_jobs++;
-		job->next = injectors->jobs;
-		job->prev = &injectors->jobs;
-		if (injectors->jobs)
-			injectors->jobs->prev = &job->next;
-		injectors->jobs = job;
+		bl_add_head(&injectors->jobs, &job->in_jobs);
 	}
 	pthread_mutex_unlock(&injectors->lock);
 	if (job && job->slot) {
@@ -196,5 +191,5 @@ void helper_inject_start(const struct helper_message *message)
 bool helper_inject_is_idle(void)
 {
 	guard_mutex(&daemon_self->helper_injectors->lock);
-	return !daemon_self->helper_injectors->jobs;
+	return bl_empty(&daemon_self->helper_injectors->jobs);
 }

@@ -78,8 +78,7 @@ struct injector {
 	int eventfd;
 	int signalfd;
 	pthread_mutex_t lock;
-	struct inject_job *queue;	/* GUARDED_BY(&lock), oldest first */
-	struct inject_job **queue_end;	/* GUARDED_BY(&lock) */
+	struct bl_list queue;		/* GUARDED_BY(&lock): jobs, oldest first */
 
 	/* Private to the thread, except that others read the last two. */
 	struct tracee *buckets[NR_BUCKETS];
@@ -441,17 +440,12 @@ static void start_job(struct injector *injector, struct inject_job *job)
 /* Takes the oldest queued job; NULL: none. */
 static struct inject_job *take_job(struct injector *injector)
 {
-	struct inject_job *job;
+	struct bl_list *job;
 
 	pthread_mutex_lock(&injector->lock);
-	job = injector->queue;
-	if (job) {
-		injector->queue = job->next;
-		if (!injector->queue)
-			injector->queue_end = &injector->queue;
-	}
+	job = bl_pop(&injector->queue);
 	pthread_mutex_unlock(&injector->lock);
-	return job;
+	return job ? bl_entry(job, struct inject_job, in_queue) : NULL;
 }
 
 /* One read empties an eventfd, and a signalfd of one signal that is not queued. */
@@ -549,7 +543,7 @@ int inject_start(struct injector **out)
 	injector->daemon = daemon_self;
 	injector->eventfd = -1;
 	injector->signalfd = -1;
-	injector->queue_end = &injector->queue;
+	bl_init(&injector->queue);
 	pthread_mutex_init(&injector->lock, NULL);
 	error = open_descriptors(injector);
 	if (!error)
@@ -569,10 +563,8 @@ int inject_start(struct injector **out)
 
 void inject_submit(struct injector *injector, struct inject_job *job)
 {
-	job->next = NULL;
 	pthread_mutex_lock(&injector->lock);
-	*injector->queue_end = job;
-	injector->queue_end = &job->next;
+	bl_add_tail(&injector->queue, &job->in_queue);
 	pthread_mutex_unlock(&injector->lock);
 	inject_wake(injector);
 }

@@ -22,6 +22,8 @@
 #ifndef HOST_FUSE_INJECT_H
 #define HOST_FUSE_INJECT_H
 
+#include "base/list.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -72,7 +74,7 @@ struct inject_job {
 	void (*armed)(struct inject_job *job, int error);
 	void (*done)(struct inject_job *job, int error);
 
-	struct inject_job *next;	/* used by the injector */
+	struct bl_list in_queue;	/* used by the injector */
 };
 
 /*
