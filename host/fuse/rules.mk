@@ -4,10 +4,9 @@
 # The injector has a file for each architecture.
 INJECT_x86_64 := x86
 INJECT_aarch64 := arm64
-INJECT_ARCH_SRCS := $(addprefix host/fuse/fds/inject/inject_,x86.c arm64.c other.c)
-INJECT_ARCH_SRC := host/fuse/fds/inject/inject_$(or $(INJECT_$(TARGET)),other).c
-FUSE_SRCS := $(filter-out %_test.c %_test_lib.c $(INJECT_ARCH_SRCS),$(wildcard $(addprefix host/fuse/,*.c */*.c */*/*.c))) \
-	$(INJECT_ARCH_SRC)
+INJECT_SRCS := $(addprefix host/fuse/fds/inject/inject,$(if $(INJECT_$(TARGET)),.c _plan.c _$(INJECT_$(TARGET)).c,_other.c))
+FUSE_SRCS := $(filter-out %_test.c host/fuse/fds/inject/%,$(wildcard $(addprefix host/fuse/,*.c */*.c */*/*.c))) \
+	$(INJECT_SRCS)
 FUSE_OBJS := $(CORE_SRCS:%.c=$(OBJ)/fuse/%.o) $(STATE_SRCS:%.c=$(OBJ)/fuse/%.o) $(FUSE_SRCS:%.c=$(OBJ)/fuse/%.o)
 FUSE_ASAN_OBJS := $(FUSE_OBJS:$(OBJ)/fuse/%=$(OBJ)/fuse-asan/%)
 # Log messages name calls/send.c, as those of the module do.
@@ -85,8 +84,6 @@ $(BIN)/events_ring_test: $(addprefix $(OBJ)/events-race/,host/fuse/base/daemon_s
 	host/fuse/events/events_ring.o \
 	host/fuse/events/events_ring_test.o tests/engine/unit/runner.o)
 
-INJECT_TEST_OBJS := $(addprefix $(OBJ)/fuse-test/,$(addprefix host/fuse/fds/inject/,inject.o inject_plan.o \
-	inject_test.o inject_hard_test.o inject_test_lib.o) $(INJECT_ARCH_SRC:%.c=%.o) \
+$(BIN)/inject_test: $(addprefix $(OBJ)/fuse-test/,$(INJECT_SRCS:%.c=%.o) \
+	$(addprefix host/fuse/fds/inject/inject_,test.o hard_test.o test_lib.o) \
 	host/fuse/base/daemon_state.o host/fuse/base/daemon_log.o tests/engine/unit/runner.o)
-
-$(BIN)/inject_test: $(INJECT_TEST_OBJS)

@@ -535,8 +535,6 @@ int inject_start(struct injector **out)
 	pthread_t thread;
 	int error;
 
-	if (!inject_arch_supported())
-		return -ENOSYS;
 	injector = calloc(1, sizeof(*injector));
 	if (!injector)
 		return -ENOMEM;

@@ -80,8 +80,8 @@ struct inject_job {
 /*
  * Starts the thread. Blocks SIGCHLD in the calling thread; threads created later inherit that, so
  * it must be called before others are created (a thread with SIGCHLD unblocked may receive one
- * instead and delay a job by up to 10 ms). Errors: -ENOSYS (inject_arch.h does not support the
- * machine), -ENOMEM, -EMFILE, -EAGAIN.
+ * instead and delay a job by up to 10 ms). Errors: -ENOSYS (the architecture is not supported),
+ * -ENOMEM, -EMFILE, -EAGAIN.
  */
 int inject_start(struct injector **out);
 

@@ -5,8 +5,8 @@
  * An architecture (inject_x86.c, inject_arm64.c) defines how to set up a system call, how to read
  * its result, how to restart the thread's own call, and whether saved registers are those of a
  * thread inside a system call of a known kind. The thread executes its own system call instruction
- * again, so no code is written to it. inject_other.c is for the architectures that are not
- * supported; the build selects one of the three.
+ * again, so no code is written to it. On other architectures the build has inject_other.c in place
+ * of all of the injector.
  */
 #ifndef HOST_FUSE_INJECT_ARCH_H
 #define HOST_FUSE_INJECT_ARCH_H
@@ -41,8 +41,6 @@ struct inject_own_call {
 	uint64_t sp;
 	uint64_t ip;		/* behind the system call instruction */
 };
-
-bool inject_arch_supported(void);
 
 /* Reads it before the thread is interrupted, while it is blocked or about to be. */
 void inject_own_call_read(pid_t tid, struct inject_own_call *own);

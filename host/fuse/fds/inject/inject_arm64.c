@@ -32,11 +32,6 @@ struct regs32 {
 	uint32_t r[13], sp, lr, pc, state, orig_r0;
 };
 
-bool inject_arch_supported(void)
-{
-	return true;
-}
-
 /*
  * The text is "NUMBER ARGUMENT.. STACK-POINTER INSTRUCTION-POINTER", with six arguments, or
  * "running". False: it is running.

@@ -15,11 +15,6 @@ struct regs32 {
 	uint32_t bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
 };
 
-bool inject_arch_supported(void)
-{
-	return true;
-}
-
 /* The registers of a stopped thread show all of it. */
 void inject_own_call_read(pid_t tid, struct inject_own_call *own)
 {
