@@ -8,7 +8,7 @@
  * of directories and short text files are generated when they are opened, and read from that copy;
  * reports are generated as they are read (open_text.h).
  */
-#include "dispatch.h"
+#include "server_process.h"
 
 #include "buffers/bound_buffer.h"
 #include "calls/open_file.h"
@@ -25,6 +25,7 @@
 #include "queues/congestion.h"
 #include "session/handles.h"
 #include "session/persistent.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -47,8 +47,6 @@
 #include "start/options.h"
 #include "start/server_msg.h"
 #include "start/user_limits.h"
-#include "watcher.h"
-#include "worker_main.h"
 #include "workers/worker_pool.h"
 
 #include <errno.h>

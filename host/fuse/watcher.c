@@ -12,7 +12,7 @@
  * on memory, the kernel reports it (pressure stall information) and all idle pages are returned.
  * Without that report, idle pages stay with their open, whose map size bounds them.
  */
-#include "watcher.h"
+#include "server_process.h"
 
 #include "base/daemon_log.h"
 #include "base/daemon_state.h"

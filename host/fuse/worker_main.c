@@ -3,7 +3,7 @@
  * What a worker does: it reads a request, has it handled, and finishes the parked calls that it
  * woke.
  */
-#include "worker_main.h"
+#include "server_process.h"
 
 #include "base/daemon_state.h"
 #include "base/gate.h"
@@ -12,7 +12,6 @@
 #include "calls/stuck_workers.h"
 #include "calls/watched_events.h"
 #include "device_requests.h"
-#include "dispatch.h"
 #include "queues/backlog.h"
 #include "queues/congestion.h"
 #include "session/session.h"

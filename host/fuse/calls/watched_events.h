@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events that come with no request, for which the watcher waits (watcher.h): the death of a
+ * Events that come with no request, for which the watcher waits (watcher.c): the death of a
  * process, a deadline, a busy worker.
  *
  * The functions may be called from any thread, with no engine lock held.
