@@ -195,18 +195,6 @@ def test_objects_in_the_data_are_those_of_the_receiver(directory):
     assert got.startswith(b"head") and got.endswith(b"tail"), got
 
 
-def test_data_that_is_to_be_cleared_is_not_told(directory):
-    with Daemon(directory) as daemon, server(daemon.path("binder")):
-        client = Client(daemon.path("binder"))
-        with Events(daemon, ["data", "txn"]) as events:
-            assert client.call(b"password", flags=TF_CLEAR_BUF) == b"password"
-            seen = events.read_until(lambda found: of_kind(found, "data"))
-        client.close()
-    # The reply of this server does not ask for it.
-    _, reply = of_kind(seen, "txn")
-    assert list(data_by_id(seen)) == [TXN.unpack(reply.fields)[0]], seen
-
-
 def test_data_that_is_to_be_cleared_is_told_to_those_who_ask(directory):
     with Daemon(directory) as daemon, server(daemon.path("binder")):
         client = Client(daemon.path("binder"))
@@ -360,16 +348,3 @@ def test_what_a_slow_reader_misses_is_counted_and_memory_is_given_back(directory
     assert not of_kind(rest, "lost")
     assert [event.number for event in rest] == list(range(rest[0].number,
                                                           rest[0].number + len(rest)))
-
-
-def test_a_reader_that_stops_reading_delays_no_call(directory):
-    with Daemon(directory) as daemon, server(daemon.path("binder")):
-        def open_and_stop():
-            Events(daemon).read()
-            os.kill(os.getpid(), signal.SIGSTOP)
-
-        with child(open_and_stop) as pid:
-            until(lambda: open(f"/proc/{pid}/stat", encoding="ascii").read().split()[2] == "T")
-            for _ in range(20):
-                assert_served(daemon, within_s=60)
-        assert_served(daemon, within_s=60)

@@ -208,28 +208,21 @@ def test_a_question_to_a_helper_that_is_killed_is_asked_again(directory):
         this.victim.is_served(0.2)
 
 
-def test_the_helper_ends_with_the_daemon_although_it_is_stopped(directory):
+@pytest.mark.parametrize("is_stopped", [False, True])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_the_helper_ends_with_the_daemon(directory, how, is_stopped):
+    """It has neither buffers nor the FUSE connection."""
     os.chmod(directory, 0o755)
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        with Daemon(directory, *OPTIONS) as daemon:
-            helper = until(daemon.helper_pid)
+    with Daemon(directory, *OPTIONS) as daemon:
+        helper = until(daemon.helper_pid)
+        with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
+            assert "memfd:binder" not in maps.read(), "the helper has a buffer"
+        links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in os.listdir(f"/proc/{helper}/fd")]
+        assert "/dev/fuse" not in links, "the helper has the FUSE connection"
+        if is_stopped:
             os.kill(helper, signal.SIGSTOP)
-            end_daemon(daemon, how)
-            until(lambda: not os.path.exists(f"/proc/{helper}/exe"), 30)
-
-
-def test_the_helper_ends_with_the_daemon(directory):
-    os.chmod(directory, 0o755)
-    for how in (signal.SIGTERM, signal.SIGKILL):
-        with Daemon(directory, *OPTIONS) as daemon:
-            helper = until(daemon.helper_pid)
-            with open(f"/proc/{helper}/maps", encoding="utf-8") as maps:
-                assert "memfd:binder" not in maps.read(), "the helper has a buffer"
-            links = [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in
-                     os.listdir(f"/proc/{helper}/fd")]
-            assert "/dev/fuse" not in links, "the helper has the FUSE connection"
-            end_daemon(daemon, how)
-            until(lambda: not os.path.exists(f"/proc/{helper}/exe"))
+        end_daemon(daemon, how)
+        until(lambda: not os.path.exists(f"/proc/{helper}/exe"), 30)
 
 
 def test_a_start_on_a_full_disk_is_an_error(directory):

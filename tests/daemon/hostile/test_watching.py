@@ -44,21 +44,6 @@ def test_events():
                    lambda path: hostile.users((0, read_nothing, path))).check(memory=False)
 
 
-def test_refused_events():
-    """A user may not read them."""
-    with hostile.daemon() as path:
-        log = os.path.join(os.path.dirname(path), "binder_logs", "events")
-
-        def try_it(ready):
-            try:
-                os.open(log, os.O_RDWR)
-            except PermissionError:
-                ready()
-
-        with hostile.user(hostile.ATTACKER, try_it):
-            pass
-
-
 def watch(ready, path):
     """Groups of inotify and fanotify, which are full after a while."""
     directory = os.path.dirname(path)
