@@ -42,6 +42,7 @@ static void catch_signal(struct report *report, int signal)
 
 /* A job with one file; the test sets the rest. */
 struct one_file {
+	struct receiver receiver;	/* of one_start() */
 	struct waited_job waited;
 	int file;
 	int result;
@@ -67,6 +68,19 @@ static int one_file_run(const struct receiver *receiver)
 	return err;
 }
 
+/* A receiver for the job alone. */
+static bool one_start(struct one_file *one, const struct receiver_options *options)
+{
+	return receiver_start(&one->receiver, options) && one_file_init(one, &one->receiver);
+}
+
+/* @end: receiver_end() or receiver_kill(). */
+static bool one_end(struct one_file *one, bool (*end)(struct receiver *receiver))
+{
+	files_close(&one->file, 1);
+	return end(&one->receiver);
+}
+
 static void spin_ns(long ns)
 {
 	struct timespec start, now;
@@ -86,21 +100,18 @@ TEST(inject_killed_at_any_moment)
 
 	for (int i = 0; i < 300; i++) {
 		struct receiver_options options = { i % 2 ? BLOCK_READ : BLOCK_VFORK };
-		struct receiver receiver;
 		struct one_file one;
 		int err;
 
-		REQUIRE(receiver_start(&receiver, &options));
-		REQUIRE(one_file_init(&one, &receiver));
+		REQUIRE(one_start(&one, &options));
 		inject_submit(injector, &one.waited.job);
 		REQUIRE(wait_for(&one.waited.nr_armed, 1));
 		spin_ns(i * 700);
-		kill(receiver.pid, SIGKILL);
+		kill(one.receiver.pid, SIGKILL);
 		err = job_wait(&one.waited);
 		REQUIRE(err == 0 || err == -ESRCH);
 		nr_done += err == 0;
-		REQUIRE(receiver_kill(&receiver));
-		files_close(&one.file, 1);
+		REQUIRE(one_end(&one, receiver_kill));
 	}
 	printf("inject: killed at any moment: %d of 300 were done first\n", nr_done);
 	REQUIRE(nr_done < 300);
@@ -113,45 +124,37 @@ static void kill_receiver(struct waited_job *waited)
 
 TEST(inject_killed_while_armed)
 {
-	struct receiver receiver;
 	struct one_file one;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK, MAX_THREADS }));
-	REQUIRE(one_file_init(&one, &receiver));
+	REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_VFORK, MAX_THREADS }));
 	one.waited.on_armed = kill_receiver;
 	REQUIRE(job_run(&one.waited) == -ESRCH);
-	REQUIRE(receiver_kill(&receiver));
-	files_close(&one.file, 1);
+	CHECK(one_end(&one, receiver_kill));
 }
 
 TEST(inject_killed_as_it_is_done)
 {
-	struct receiver receiver;
+	struct report *report;
 	struct one_file one;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ, MAX_THREADS }));
-	REQUIRE(one_file_init(&one, &receiver));
+	REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_READ, MAX_THREADS }));
+	report = one.receiver.report;
 	one.waited.on_done = kill_receiver;
 	REQUIRE(job_run(&one.waited) == 0);
-	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
-	REQUIRE(WIFSIGNALED(receiver.report->end_status));
-	REQUIRE(WTERMSIG(receiver.report->end_status) == SIGKILL);
-	REQUIRE(receiver_kill(&receiver));
-	files_close(&one.file, 1);
+	REQUIRE(wait_for(&report->nr_ends, 1));
+	REQUIRE(WIFSIGNALED(report->end_status) && WTERMSIG(report->end_status) == SIGKILL);
+	CHECK(one_end(&one, receiver_kill));
 }
 
 TEST(inject_long_gone)
 {
-	struct receiver receiver;
 	struct one_file one;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
-	REQUIRE(one_file_init(&one, &receiver));
-	kill(receiver.pid, SIGKILL);
-	REQUIRE(wait_for(&receiver.report->nr_ends, 1));
+	REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_READ }));
+	kill(one.receiver.pid, SIGKILL);
+	REQUIRE(wait_for(&one.receiver.report->nr_ends, 1));
 	REQUIRE(job_run(&one.waited) == -ESRCH && one.waited.armed_err == -ESRCH);
-	REQUIRE(receiver_kill(&receiver));
-	files_close(&one.file, 1);
+	CHECK(one_end(&one, receiver_kill));
 }
 
 static void prepare_signals(struct report *report)
@@ -261,20 +264,17 @@ TEST(inject_fault_signal_sent_by_hand)
 TEST(inject_stopped_meanwhile)
 {
 	for (int i = 0; i < 100; i++) {
-		struct receiver receiver;
 		struct one_file one;
 
-		REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_READ }));
-		REQUIRE(one_file_init(&one, &receiver));
+		REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_READ }));
 		inject_submit(injector, &one.waited.job);
 		spin_ns(i * 1500);
-		kill(receiver.pid, SIGSTOP);
+		kill(one.receiver.pid, SIGSTOP);
 		REQUIRE(job_wait(&one.waited) == 0);
-		REQUIRE(wait_for(&receiver.report->nr_stops, 1));
-		kill(receiver.pid, SIGCONT);
-		REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
-		files_close(&one.file, 1);
-		REQUIRE(receiver_end(&receiver));
+		REQUIRE(wait_for(&one.receiver.report->nr_stops, 1));
+		kill(one.receiver.pid, SIGCONT);
+		REQUIRE(wait_for(&one.receiver.report->nr_rounds, 1));
+		REQUIRE(one_end(&one, receiver_end));
 	}
 }
 
@@ -318,45 +318,39 @@ static int run_when_free(const struct receiver *receiver)
 
 TEST(inject_never_answered)
 {
-	struct receiver receiver;
 	struct one_file one;
 	int fds_before;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
-	REQUIRE(one_file_init(&one, &receiver));
-	fds_before = count_fds(receiver.pid);
+	REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_VFORK }));
+	fds_before = count_fds(one.receiver.pid);
 	one.waited.job.timeout_ms = 50;
 	one.waited.answer = NULL;
 	inject_submit(injector, &one.waited.job);
-	REQUIRE(one_file_run(&receiver) == -EBUSY);
+	REQUIRE(one_file_run(&one.receiver) == -EBUSY);
 	REQUIRE(job_wait(&one.waited) == -ETIMEDOUT);
-	REQUIRE(one_file_run(&receiver) == -EBUSY);
-	receiver_answer(&receiver, 0);
-	REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
-	REQUIRE(count_fds(receiver.pid) == fds_before);
-	REQUIRE(run_when_free(&receiver) == 0);
-	REQUIRE(wait_for(&receiver.report->nr_rounds, 2));
-	files_close(&one.file, 1);
-	CHECK(receiver_end(&receiver));
+	REQUIRE(one_file_run(&one.receiver) == -EBUSY);
+	receiver_answer(&one.receiver, 0);
+	REQUIRE(wait_for(&one.receiver.report->nr_rounds, 1));
+	REQUIRE(count_fds(one.receiver.pid) == fds_before);
+	REQUIRE(run_when_free(&one.receiver) == 0);
+	REQUIRE(wait_for(&one.receiver.report->nr_rounds, 2));
+	CHECK(one_end(&one, receiver_end));
 }
 
 TEST(inject_receiver_without_a_processor_is_waited_for)
 {
-	struct receiver receiver;
 	struct one_file one;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){ BLOCK_VFORK }));
-	REQUIRE(one_file_init(&one, &receiver));
+	REQUIRE(one_start(&one, &(struct receiver_options){ BLOCK_VFORK }));
 	one.waited.job.timeout_ms = 50;
 	one.waited.answer = NULL;
 	runnable_tid = one.waited.job.tid;
 	inject_submit(injector, &one.waited.job);
 	usleep(300000);
-	receiver_answer(&receiver, 0);
+	receiver_answer(&one.receiver, 0);
 	REQUIRE(job_wait(&one.waited) == 0);
 	runnable_tid = 0;
-	files_close(&one.file, 1);
-	CHECK(receiver_end(&receiver));
+	CHECK(one_end(&one, receiver_end));
 }
 
 /* Descriptor 30: closing it takes ten seconds, because its data is not read. */
@@ -383,23 +377,19 @@ static void prepare_slow_close(struct report *report)
 
 TEST(inject_stuck_in_the_middle)
 {
-	struct receiver receiver;
 	struct one_file one;
 	int fds_before, slow = 30;
 
-	REQUIRE(receiver_start(&receiver,
-			       &(struct receiver_options){ .prepare = prepare_slow_close }));
-	REQUIRE(one_file_init(&one, &receiver));
-	fds_before = count_fds(receiver.pid);
+	REQUIRE(one_start(&one, &(struct receiver_options){ .prepare = prepare_slow_close }));
+	fds_before = count_fds(one.receiver.pid);
 	one.waited.job.timeout_ms = 100;
 	one.waited.job.nr_close = 1;
 	one.waited.job.closes = &slow;
 	REQUIRE(job_run(&one.waited) == -ETIMEDOUT);
-	REQUIRE(wait_for(&receiver.report->nr_rounds, 1));
-	REQUIRE(count_fds(receiver.pid) == fds_before - 1);
-	REQUIRE(run_when_free(&receiver) == 0);
-	files_close(&one.file, 1);
-	CHECK(receiver_end(&receiver));
+	REQUIRE(wait_for(&one.receiver.report->nr_rounds, 1));
+	REQUIRE(count_fds(one.receiver.pid) == fds_before - 1);
+	REQUIRE(run_when_free(&one.receiver) == 0);
+	CHECK(one_end(&one, receiver_end));
 }
 
 /* Refuses one system call by number with @action. */
@@ -484,41 +474,35 @@ static void prepare_exec(struct report *report)
 /* Another thread's exec replaces the tracee. */
 TEST(inject_exec_meanwhile)
 {
-	struct receiver receiver;
 	struct one_file one;
 	int err;
 
-	REQUIRE(receiver_start(&receiver, &(struct receiver_options){
+	REQUIRE(one_start(&one, &(struct receiver_options){
 		.blocking = BLOCK_VFORK, .prepare = prepare_exec }));
-	REQUIRE(one_file_init(&one, &receiver));
 	one.waited.job.timeout_ms = 300;
 	one.waited.answer = NULL;
 	err = job_run(&one.waited);
 	REQUIRE(err == -ESRCH || err == -ETIMEDOUT);
 	/* the process that took its place is alive and not traced */
-	REQUIRE(receiver.report->nr_ends == 0);
-	REQUIRE(run_when_free(&receiver) != -EBUSY);
-	REQUIRE(receiver_kill(&receiver));
-	files_close(&one.file, 1);
+	REQUIRE(one.receiver.report->nr_ends == 0);
+	REQUIRE(run_when_free(&one.receiver) != -EBUSY);
+	CHECK(one_end(&one, receiver_kill));
 }
 
 /* SIGCHLD is sent to the process: either injector may take the one that is for the other. */
 TEST(inject_two_injectors_at_once)
 {
 	struct injector *other;
-	struct receiver receivers[2];
 	struct one_file ones[2];
 
 	REQUIRE(inject_start(&other) == 0);
 	for (int i = 0; i < 2; i++) {
-		REQUIRE(receiver_start(&receivers[i], &(struct receiver_options){ BLOCK_VFORK }));
-		REQUIRE(one_file_init(&ones[i], &receivers[i]));
+		REQUIRE(one_start(&ones[i], &(struct receiver_options){ BLOCK_VFORK }));
 		inject_submit(i ? other : injector, &ones[i].waited.job);
 	}
 	for (int i = 0; i < 2; i++) {
 		REQUIRE(job_wait(&ones[i].waited) == 0);
-		REQUIRE(wait_for(&receivers[i].report->nr_rounds, 1));
-		files_close(&ones[i].file, 1);
-		CHECK(receiver_end(&receivers[i]));
+		REQUIRE(wait_for(&ones[i].receiver.report->nr_rounds, 1));
+		CHECK(one_end(&ones[i], receiver_end));
 	}
 }
