@@ -5,7 +5,6 @@
 A rule is a generator that takes one file and yields (line, complaint), or takes
 the whole tree (tidy_tree.py). test_tidy.py checks that each rule finds breaches.
 """
-import argparse
 import ast
 import os
 import re
@@ -255,14 +254,7 @@ def whole_tree():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--layers", action="store_true",
-                        help="only check the shape of the tree, and show its figures")
-    args = parser.parse_args()
     tree = whole_tree()
-    if args.layers:
-        tidy_tree.show(tree)
-        return 0
     found = [breach for rule in RULES + TREE_RULES for breach in breaches(rule, tree)]
     for path, line, complaint in found:
         print(f"{path}:{line}: {complaint}")

@@ -379,15 +379,3 @@ def rule_excerpts(tree):
 RULES = [rule_layers, rule_fuse_layers, rule_fuse_door, rule_fuse_state, rule_knot, rule_hosts,
          rule_locked_names, rule_no_tsa, rule_tests, rule_contract, rule_index, rule_layer_table,
          rule_excerpts, tidy_lockless.rule_lockless, tidy_pages.rule_pages, *tidy_rust.RULES]
-
-
-def show(tree):
-    """scripts/tidy.py --layers: what these rules find, and the figures that they bound."""
-    for rule in RULES:
-        for path, line, complaint in rule(tree):
-            print(f"{path}:{line}: {complaint}")
-    for knot in knots(rooms(tree)):
-        print(f"knot of {len(knot)}: " + ", ".join(sorted(r.removeprefix('core/') for r in knot)))
-    print(f"NO_TSA in core/: {len(list(unchecked(tree)))}")
-    if "host/host.h" in tree:
-        print(f"operations of host/host.h: {len(set(operations(tree['host/host.h'])))}")
