@@ -5,7 +5,7 @@ import functools
 
 import pytest
 import tidy
-from tidy_lockless import HEADING, LITMUS, LOCKING
+from tidy_lockless import HEADING, LOCKING
 from tidy_tree import ARCHITECTURE, INDEX_HEADING, INDEX_MIN, KNOT_MAX, NO_TSA_MAX, OPERATIONS_MAX
 
 C_HEAD = "// SPDX-License-Identifier: GPL-2.0\n"
@@ -63,7 +63,8 @@ PLANTED = {
     "rule_lockless": [
         ({LOCKING: HEADING, "core/entities/a.c": "int b(int x)\n{\n\treturn READ_ONCE(x);\n}\n"},
          "core/entities/a.c", 1),
-        ({LOCKING: HEADING, LITMUS + "c.litmus": ""}, LITMUS + "c.litmus", 1)],
+        ({LOCKING: HEADING, "tests/engine/litmus/a.litmus": "\nC c\n"},
+         "tests/engine/litmus/a.litmus", 2)],
     "rule_pages": [({"docs/a.md": "[c](c.md)\n"}, "docs/a.md", 1)],
     "rule_rust_circles": [
         ({"tools/a/src/b.rs": "use crate::c::d;\n", "tools/a/src/c.rs": "use super::{b::E, f};\n"},

@@ -8,7 +8,7 @@ import re
 
 LOCKING = "docs/LOCKING.md"
 HEADING = "## Lock-less places\n"
-LITMUS = "tests/engine/litmus/"
+LITMUS = re.compile(r"tests/engine/litmus/\w+\.litmus")
 DIRS = ("core/", "host/linux/", "host/fuse/")
 # What runs while nothing else does.
 ALONE = ("core/state/", "host/fuse/handover/")
@@ -57,11 +57,14 @@ def rule_lockless(tree):
         return
     rows = list(listed(tree[LOCKING]))
     functions = {name for _, names, _ in rows for name in names}
-    tests = {f"{LITMUS}{name}.litmus" for _, _, names in rows for name in names}
-    found = set()
+    tests = {name for _, _, names in rows for name in names}
+    found, there = set(), set()
     for path, src in tree.items():
-        if path.startswith(LITMUS) and path.endswith(".litmus") and path not in tests:
-            yield path, 1, f"{LOCKING} does not name it"
+        for line, text in enumerate(src.lines if LITMUS.fullmatch(path) else (), 1):
+            if text.startswith("C "):
+                there.add(text[2:])
+                if text[2:] not in tests:
+                    yield path, line, f"{LOCKING} does not name {text[2:]}"
         if path.startswith(DIRS) and path.endswith((".c", ".h")) and not TEST.search(path) and \
            not path.startswith(ALONE):
             for line, name in accesses(src):
@@ -73,5 +76,5 @@ def rule_lockless(tree):
         for name in set(names) - found:
             yield LOCKING, number, f"{name}() makes no atomic access"
         for name in litmus:
-            if f"{LITMUS}{name}.litmus" not in tree:
-                yield LOCKING, number, f"there is no {LITMUS}{name}.litmus"
+            if name not in there:
+                yield LOCKING, number, f"there is no litmus test {name}"

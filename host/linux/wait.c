@@ -59,7 +59,7 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 	__set_current_state(TASK_RUNNING);
 	/*
 	 * Cleared before the engine looks for work: a later wake-up sets it again. The lock under
-	 * which the engine looks and wakes orders that (tests/engine/litmus/wait-again.litmus).
+	 * which the engine looks and wakes orders that (the litmus test wait-again).
 	 */
 	if (READ_ONCE(thread->woken)) {
 		WRITE_ONCE(thread->woken, false);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The litmus tests of this directory, judged by herd7 and the kernel's memory model.
 
-The model is tools/memory-model of Debian's source of the kernel; it is kept in build/lkmm.
+A line `C NAME` begins a test. The model is tools/memory-model of Debian's source of the kernel; it
+is kept in build/lkmm.
 
 What a test says after `exists` must be seen in no execution that the model allows, and no plain
 access may race. Each of its barriers must be needed: a line `STATEMENT // weaken: OTHER` is
@@ -39,6 +40,23 @@ def fetch_model(model):
         shutil.copytree(os.path.join(source, "tools/memory-model"), model)
 
 
+def read_tests():
+    """The lines of each test, {name: lines}."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(HERE, "*.litmus"))):
+        lines = []
+        with open(path, encoding="utf-8") as file:
+            for line in file.read().splitlines():
+                if line.startswith("C "):
+                    assert line[2:] not in found, f"{path}: a second test {line[2:]}"
+                    lines = found[line[2:]] = []
+                lines.append(line)
+    return found
+
+
+TESTS = read_tests()
+
+
 def weakenings(lines):
     """The ways to weaken a test, {name: numbers of the lines}."""
     found = {}
@@ -68,10 +86,8 @@ def judge(herd7, model, text):
     return "race" if "Flag data-race" in out else seen[1]
 
 
-def check(herd7, model, name):
+def check(herd7, model, lines):
     """What is wrong with the test, as sentences."""
-    with open(os.path.join(HERE, name + ".litmus"), encoding="utf-8") as file:
-        lines = file.read().split("\n")[:-1]
     verdict = judge(herd7, model, text_of(lines, ()))
     if verdict != "Never":
         yield f"must be Never: {verdict}"
@@ -85,8 +101,7 @@ def check(herd7, model, name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(os.path.basename(path)[:-len(".litmus")] for path in
-                                        glob.glob(os.path.join(HERE, "*.litmus"))))
+@pytest.mark.parametrize("name", sorted(TESTS))
 def test_litmus(name):
     herd7 = shutil.which(os.environ.get("HERD7") or "herd7")
     if not herd7:
@@ -95,4 +110,4 @@ def test_litmus(name):
     with lock("lkmm"):
         if not os.path.exists(model):
             fetch_model(model)
-    assert not list(check(herd7, model, name))
+    assert not list(check(herd7, model, TESTS[name]))
