@@ -74,7 +74,7 @@ def conformance(name):
 
 def differential(seeds):
     """Plays the scripts; the transcripts are in TRANSCRIPTS."""
-    say(f"{seeds} scripts and those of tests/drivers/differential/kept")
+    say(f"{seeds} scripts and those of tests/drivers/differential/kept.scripts")
     script = TOP + "/tests/drivers/differential/run.py"
     done = subprocess.run([script, "--pair", "c-rust", "--seeds",
                            seeds, "--show", "0", "--out", TRANSCRIPTS, "--in-loop"],

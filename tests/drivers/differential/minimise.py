@@ -91,7 +91,8 @@ def script_of(name, old, options):
         arguments = ["--seed", name[5:], "--steps", str(options.steps)]
         arguments += ["--omit-freeze-notices"] if old else []
     else:
-        arguments = [path for path in options.script if name in path]
+        arguments = [path for path in options.script + options.kept[True] + options.kept[False]
+                     if sides.script_name(path) == name]
     text = subprocess.run([sides.PROGRAM, "--print-script"] + arguments, check=True,
                           capture_output=True, text=True).stdout
     return [line for line in text.splitlines() if not line.startswith("#")]

@@ -5,9 +5,8 @@
     run.py [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
 
 The reference, the stock driver and the module run in virtual machines (vm/run), one boot each for
-all scripts; fuse is the daemon on this machine. The scripts in kept/ are played as well; those in
-kept/explained/ show a deliberate difference, so a driver of the kernel and one of ours must differ.
-With --minimise, the script of the first seed that differs is reduced to the steps that make the
+all scripts; fuse is the daemon on this machine. Those of kept.scripts are played as well. With
+--minimise, the script of the first seed that differs is reduced to the steps that make the
 difference and written to build/differential/. Runs at the same time need an --out each. Prints TAP,
 a case for each transcript.
 """
@@ -16,6 +15,7 @@ import argparse
 import concurrent.futures
 import glob
 import os
+import re
 import shutil
 import signal
 import sys
@@ -26,7 +26,7 @@ import sides  # noqa: E402
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 OUT = os.path.join(sides.TOP, "build", "differential")
-EXPLAINED = sorted(glob.glob(HERE + "/kept/explained/*.script"))
+KEPT = re.compile(r"^\[(\w+)\]( differs)?\n((?:[^\[\n].*\n)+)", re.M)
 CONTEXT_LINES = 12
 
 OPTIONS = {
@@ -58,13 +58,25 @@ def parse():
     return options
 
 
+def unpack_kept(directory):
+    """Writes each script of kept.scripts to a file, {whether the drivers must differ: paths}."""
+    paths = {True: [], False: []}
+    os.makedirs(directory, exist_ok=True)
+    with open(HERE + "/kept.scripts", encoding="utf-8") as file:
+        for name, differs, text in KEPT.findall(file.read()):
+            paths[bool(differs)].append(f"{directory}/{name}.script")
+            with open(paths[bool(differs)][-1], "w", encoding="utf-8") as script:
+                script.write(text)
+    return paths
+
+
 def play_side(name, old, options, out):
     """All scripts of one side in one go; the directory of its transcripts."""
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
-    scripts = sorted(glob.glob(HERE + "/kept/*.script")) + options.script
+    scripts = options.kept[False] + options.script
     if name not in sides.RUST_PAIR:
-        scripts += EXPLAINED
+        scripts += options.kept[True]
     if old:
         scripts = [path for path in scripts if not sides.is_new(path)]
     jobs = [["--seed", str(options.first), "--seeds", str(options.seeds),
@@ -86,10 +98,10 @@ def first_difference(one, other):
     return None if len(one) == len(other) else min(len(one), len(other))
 
 
-def must_differ(name, pair):
-    """Is this the transcript of a script that shows a deliberate difference of the two?"""
-    explained = {os.path.splitext(os.path.basename(path))[0] for path in EXPLAINED}
-    return os.path.splitext(name)[0] in explained and sum(side in sides.OURS for side in pair) == 1
+def must_differ(script, pair, options):
+    """Does this script show a deliberate difference of the two?"""
+    explained = map(sides.script_name, options.kept[True])
+    return script in explained and sum(side in sides.OURS for side in pair) == 1
 
 
 def show(name, sides_of, texts, at):
@@ -109,8 +121,8 @@ def compare(pair, outs, options, tap):
     for name in names:
         texts = [sides.transcript(out + "/" + name) for out in outs]
         at = first_difference(*texts)
-        script = os.path.splitext(name)[0]
-        good = bool(all(texts)) and (at is not None) == must_differ(name, pair)
+        script = sides.script_name(name)
+        good = bool(all(texts)) and (at is not None) == must_differ(script, pair, options)
         if not good:
             differing.append(script)
             if len(differing) <= options.show:
@@ -126,7 +138,7 @@ def main():
         signal.signal(number, lambda *_: sides.stop_all())
     started = time.monotonic()
     options.out = os.path.realpath(options.out)
-    os.makedirs(options.out, exist_ok=True)
+    options.kept = unpack_kept(options.out + "/kept")
     tap, todo = [], {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for index, pair in enumerate(options.pair):

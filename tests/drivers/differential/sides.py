@@ -61,6 +61,11 @@ def is_new(path):
         return re.search(r"freeze_notice|clear_freeze|freeze_done", file.read()) is not None
 
 
+def script_name(path):
+    """Of a script or a transcript."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
 def order(name):
     """Seeds by number."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
