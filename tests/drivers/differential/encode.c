@@ -122,7 +122,7 @@ static void put_txn(const struct binder_transaction_data_sg *td, bool is_reply, 
 		commands_put_call(&out.commands, &td->transaction_data);
 }
 
-static void do_txn(const struct command *command)
+static void do_txn(const struct command *command, uint32_t cmd)
 {
 	bool is_reply = command->op == COMMAND_REPLY;
 	struct binder_transaction_data_sg td = { 0 };
@@ -147,33 +147,15 @@ static void do_txn(const struct command *command)
 	}
 }
 
-static void do_free(const struct command *command)
+static void do_free(const struct command *command, uint32_t cmd)
 {
 	put_free(resolve_buffer(command->field[0]));
 }
 
-static const uint32_t command_numbers[COMMAND_OPS] = {
-	[COMMAND_INCREFS] = BC_INCREFS,
-	[COMMAND_ACQUIRE] = BC_ACQUIRE,
-	[COMMAND_RELEASE] = BC_RELEASE,
-	[COMMAND_DECREFS] = BC_DECREFS,
-	[COMMAND_INCREFS_DONE] = BC_INCREFS_DONE,
-	[COMMAND_ACQUIRE_DONE] = BC_ACQUIRE_DONE,
-	[COMMAND_DEATH] = BC_REQUEST_DEATH_NOTIFICATION,
-	[COMMAND_CLEAR_DEATH] = BC_CLEAR_DEATH_NOTIFICATION,
-	[COMMAND_DEAD_DONE] = BC_DEAD_BINDER_DONE,
-	[COMMAND_FREEZE_NOTICE] = BC_REQUEST_FREEZE_NOTIFICATION,
-	[COMMAND_CLEAR_FREEZE] = BC_CLEAR_FREEZE_NOTIFICATION,
-	[COMMAND_FREEZE_DONE] = BC_FREEZE_NOTIFICATION_DONE,
-	[COMMAND_ENTER] = BC_ENTER_LOOPER,
-	[COMMAND_REGISTER] = BC_REGISTER_LOOPER,
-	[COMMAND_LEAVE] = BC_EXIT_LOOPER,
-};
-
-static void do_bare(const struct command *command)
+static void do_bare(const struct command *command, uint32_t cmd)
 {
-	say(out.world, "  > %s\n", command_name(command_numbers[command->op]));
-	commands_put(&out.commands, command_numbers[command->op], NULL);
+	say(out.world, "  > %s\n", command_name(cmd));
+	commands_put(&out.commands, cmd, NULL);
 }
 
 static void put_handle(uint32_t cmd, uint32_t handle)
@@ -182,21 +164,20 @@ static void put_handle(uint32_t cmd, uint32_t handle)
 	commands_put_u32(&out.commands, cmd, handle);
 }
 
-static void do_handle(const struct command *command)
+static void do_handle(const struct command *command, uint32_t cmd)
 {
-	put_handle(command_numbers[command->op],
-		   resolve_handle(out.client, command->field[0]));
+	put_handle(cmd, resolve_handle(out.client, command->field[0]));
 }
 
-static void do_pair(const struct command *command)
+static void do_pair(const struct command *command, uint32_t cmd)
 {
 	int64_t node = command->field[PAIR_NODE];
 
-	put_pair(command_numbers[command->op], node_ptr(out.client_index, node),
+	put_pair(cmd, node_ptr(out.client_index, node),
 		 node_cookie(out.client_index, node, command->field[PAIR_COOKIE]));
 }
 
-static void do_notice(const struct command *command)
+static void do_notice(const struct command *command, uint32_t cmd)
 {
 	struct binder_handle_cookie request = {
 		.handle = resolve_handle(out.client, command->field[NOTICE_HANDLE]),
@@ -206,17 +187,17 @@ static void do_notice(const struct command *command)
 	if (command->field[NOTICE_COOKIE] < 0)
 		request.cookie = COOKIE_OF_HANDLE_0 + request.handle;
 
-	say(out.world, "  > %s %u %llx\n", command_name(command_numbers[command->op]),
-	    request.handle, (unsigned long long)request.cookie);
-	commands_put(&out.commands, command_numbers[command->op], &request);
+	say(out.world, "  > %s %u %llx\n", command_name(cmd), request.handle,
+	    (unsigned long long)request.cookie);
+	commands_put(&out.commands, cmd, &request);
 }
 
-static void do_cookie(const struct command *command)
+static void do_cookie(const struct command *command, uint32_t cmd)
 {
-	put_cookie(command_numbers[command->op], (uint64_t)command->field[0]);
+	put_cookie(cmd, (uint64_t)command->field[0]);
 }
 
-static void do_raw(const struct command *command)
+static void do_raw(const struct command *command, uint32_t cmd)
 {
 	static const uint8_t zeros[16];
 	const uint32_t number = (uint32_t)command->field[0];
@@ -225,7 +206,7 @@ static void do_raw(const struct command *command)
 	commands_put_bytes(&out.commands, zeros, sizeof(zeros));
 }
 
-static void do_notices(const struct command *command)
+static void do_notices(const struct command *command, uint32_t cmd)
 {
 	for (; out.answered < out.client->nr_notices; out.answered++) {
 		const struct notice *notice = &out.client->notices[out.answered];
@@ -238,57 +219,59 @@ static void do_notices(const struct command *command)
 	}
 }
 
-static void do_serve(const struct command *command)
+static void do_serve(const struct command *command, uint32_t cmd)
 {
 	static const struct command empty_reply = {
 		.op = COMMAND_REPLY,
 		.field = { [TXN_POLITE] = 1 },
 	};
 
-	do_txn(&empty_reply);
+	do_txn(&empty_reply, 0);
 }
 
 /* Libraries do this before they free the buffer that the handle arrived in. */
-static void do_keep(const struct command *command)
+static void do_keep(const struct command *command, uint32_t cmd)
 {
 	for (size_t i = 0; i < out.client->nr_fresh; i++) {
-		uint32_t cmd = out.client->fresh[i].weak ? BC_INCREFS : BC_ACQUIRE;
-
-		put_handle(cmd, out.client->fresh[i].handle);
+		put_handle(out.client->fresh[i].weak ? BC_INCREFS : BC_ACQUIRE,
+			   out.client->fresh[i].handle);
 	}
 	out.client->nr_fresh = 0;
 }
 
-static void do_free_all(const struct command *command)
+static void do_free_all(const struct command *command, uint32_t cmd)
 {
 	for (size_t i = 0; i < out.client->nr_live; i++)
 		put_free(out.client->live[i].at);
 }
 
-static void (*const makers[COMMAND_OPS])(const struct command *command) = {
-	[COMMAND_TXN] = do_txn,
-	[COMMAND_REPLY] = do_txn,
-	[COMMAND_FREE] = do_free,
-	[COMMAND_INCREFS] = do_handle,
-	[COMMAND_ACQUIRE] = do_handle,
-	[COMMAND_RELEASE] = do_handle,
-	[COMMAND_DECREFS] = do_handle,
-	[COMMAND_INCREFS_DONE] = do_pair,
-	[COMMAND_ACQUIRE_DONE] = do_pair,
-	[COMMAND_DEATH] = do_notice,
-	[COMMAND_CLEAR_DEATH] = do_notice,
-	[COMMAND_DEAD_DONE] = do_cookie,
-	[COMMAND_FREEZE_NOTICE] = do_notice,
-	[COMMAND_CLEAR_FREEZE] = do_notice,
-	[COMMAND_FREEZE_DONE] = do_cookie,
-	[COMMAND_ENTER] = do_bare,
-	[COMMAND_REGISTER] = do_bare,
-	[COMMAND_LEAVE] = do_bare,
-	[COMMAND_RAW] = do_raw,
-	[COMMAND_NOTICES] = do_notices,
-	[COMMAND_SERVE] = do_serve,
-	[COMMAND_KEEP] = do_keep,
-	[COMMAND_FREE_ALL] = do_free_all,
+static const struct {
+	void (*make)(const struct command *command, uint32_t cmd);
+	uint32_t cmd; /* where one is enough to know */
+} makers[COMMAND_OPS] = {
+	[COMMAND_TXN] = { do_txn },
+	[COMMAND_REPLY] = { do_txn },
+	[COMMAND_FREE] = { do_free },
+	[COMMAND_INCREFS] = { do_handle, BC_INCREFS },
+	[COMMAND_ACQUIRE] = { do_handle, BC_ACQUIRE },
+	[COMMAND_RELEASE] = { do_handle, BC_RELEASE },
+	[COMMAND_DECREFS] = { do_handle, BC_DECREFS },
+	[COMMAND_INCREFS_DONE] = { do_pair, BC_INCREFS_DONE },
+	[COMMAND_ACQUIRE_DONE] = { do_pair, BC_ACQUIRE_DONE },
+	[COMMAND_DEATH] = { do_notice, BC_REQUEST_DEATH_NOTIFICATION },
+	[COMMAND_CLEAR_DEATH] = { do_notice, BC_CLEAR_DEATH_NOTIFICATION },
+	[COMMAND_DEAD_DONE] = { do_cookie, BC_DEAD_BINDER_DONE },
+	[COMMAND_FREEZE_NOTICE] = { do_notice, BC_REQUEST_FREEZE_NOTIFICATION },
+	[COMMAND_CLEAR_FREEZE] = { do_notice, BC_CLEAR_FREEZE_NOTIFICATION },
+	[COMMAND_FREEZE_DONE] = { do_cookie, BC_FREEZE_NOTIFICATION_DONE },
+	[COMMAND_ENTER] = { do_bare, BC_ENTER_LOOPER },
+	[COMMAND_REGISTER] = { do_bare, BC_REGISTER_LOOPER },
+	[COMMAND_LEAVE] = { do_bare, BC_EXIT_LOOPER },
+	[COMMAND_RAW] = { do_raw },
+	[COMMAND_NOTICES] = { do_notices },
+	[COMMAND_SERVE] = { do_serve },
+	[COMMAND_KEEP] = { do_keep },
+	[COMMAND_FREE_ALL] = { do_free_all },
 };
 
 uint8_t *encode(struct world *world, const struct step *step, size_t *size)
@@ -299,8 +282,11 @@ uint8_t *encode(struct world *world, const struct step *step, size_t *size)
 	out.client_index = step->client;
 	out.thread = step->thread;
 	out.commands = (struct commands){ payload_alloc(world, OUT_ROOM), .room = OUT_ROOM };
-	for (unsigned int i = 0; i < step->nr_commands; i++)
-		makers[step->commands[i].op](&step->commands[i]);
+	for (unsigned int i = 0; i < step->nr_commands; i++) {
+		const struct command *command = &step->commands[i];
+
+		makers[command->op].make(command, makers[command->op].cmd);
+	}
 	if (out.commands.overflowed)
 		FAIL("a step's commands are too long");
 	*size = out.commands.size;
