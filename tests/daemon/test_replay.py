@@ -4,19 +4,18 @@ other those that the programs have for themselves.
 """
 import os
 import subprocess
+import sys
 
 from anybinder.daemon import Daemon
 from building import TOP, built
 from served import assert_served, server
 
 BUILDS = ("anybinderd-asan",)
-CORPUS = os.path.join(TOP, "tests/kernel/syzkaller/corpus")
+SYZKALLER = os.path.join(TOP, "tests/kernel/syzkaller")
+PEER = "build/syzkaller/peer"
 
 
 def test_programs_end_nothing(directory):
-    def program(name):
-        return built(f"build/syzkaller/{name}", f"build/syzkaller/{name}")
-
     of_peer, of_programs = (os.path.join(directory, name) for name in ("peer", "programs"))
     os.mkdir(of_peer)
     os.mkdir(of_programs)
@@ -24,9 +23,10 @@ def test_programs_end_nothing(directory):
         os.symlink(shared.mnt, os.path.join(directory, "fuzz"))
         os.symlink(own.mnt, os.path.join(directory, "binderfs"))
         devices = shared.path("binder"), shared.path("hwbinder")
-        with subprocess.Popen([program("peer"), *devices], stdout=subprocess.PIPE) as peer:
+        with subprocess.Popen([built(PEER, PEER), *devices], stdout=subprocess.PIPE) as peer:
             peer.stdout.readline()
-            played = subprocess.run([program("play"), CORPUS, directory], check=False)
+            played = subprocess.run([sys.executable, f"{SYZKALLER}/replay.py",
+                                     f"{SYZKALLER}/corpus", directory], check=False)
             assert peer.poll() is None, "the peer has ended"
             peer.terminate()
         assert played.returncode == 0, "a program was not played"

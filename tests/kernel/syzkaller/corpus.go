@@ -14,7 +14,7 @@ import (
 	"github.com/google/syzkaller/prog"
 )
 
-// A program as lines for play.c, which has the format.
+// A program as lines for replay.py, which has the format.
 type lines struct {
 	strings.Builder
 	base uint64 // of the program's memory
@@ -23,7 +23,7 @@ type lines struct {
 	bytes []byte
 }
 
-const head = "# SPDX-License-Identifier: GPL-2.0\n# Programs for play.c, which fuzz.go wrote\n"
+const head = "# SPDX-License-Identifier: GPL-2.0\n# Programs for replay.py, which fuzz.go wrote\n"
 
 // The memory of a program.
 const memory = 16 << 20

@@ -42,7 +42,7 @@ var (
 	slowdown = flag.Int("slowdown", 3, "factor of all time limits")
 	seeds    = flag.String("seeds", "", "directory of programs to begin with")
 	kept     = flag.String("kept", "", "directory for the programs that reached something new")
-	played   = flag.String("corpus", "", "file for programs that play.c can play")
+	played   = flag.String("corpus", "", "file for programs that replay.py can play")
 	room     = flag.Int("room", 200000, "bytes of -corpus")
 	logFile  = flag.String("log", "", "file for the programs, each before it runs")
 )
