@@ -40,7 +40,7 @@ VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT
 	--env VM_DEBUG_SEEDS=$(VM_DEBUG_SEEDS) --env VM_DEBUG_KILLS=$(VM_DEBUG_KILLS)
 
 $(BIN)/vm-fail-nth: LDFLAGS += -static
-$(BIN)/vm-fail-nth: $(OBJ)/vm/debug/fail_nth.o
+$(BIN)/vm-fail-nth: $(addprefix $(OBJ)/,vm/debug/fail_nth.o tests/lib/binder.o tests/lib/binder_port.o)
 
 VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm-debug-kcsan-%)
 .PHONY: vm-debug vm-debug-stock $(VM_DEBUG_BUILT) $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)

@@ -11,28 +11,23 @@
  * The result of the step is ignored. The run fails if one of the kernel's checkers (KASAN, lockdep,
  * kmemleak) does, or if a final exchange without faults does.
  */
+#include <errno.h>
 #include <fcntl.h>
-#include <linux/android/binder.h>
-#include <linux/android/binderfs.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/binder.h"
 #include "tests/lib/tap.h"
 
 #define MAP_BYTES (256 * 1024)
-#define READ_BYTES 1024
 #define CLIENT_LIMIT_S 30
 #define WAIT_MS 10000
 #define MAX_NTH 1000
@@ -42,10 +37,10 @@ enum { FAILED = 1, NOT_REACHED = 3 };
 /* The state of this process; one exchange per process. */
 static struct {
 	const char *device;
-	int fd;
-	void *map;
-	uint64_t reply_data;
-} my = { .fd = -1, .map = MAP_FAILED };
+	struct port port;
+	struct looper looper;
+	struct binder_transaction_data received;
+} my;
 
 static void die(const char *what)
 {
@@ -53,107 +48,55 @@ static void die(const char *what)
 	exit(FAILED);
 }
 
-/* ---- commands ---- */
-
-static int write_read(void *out, size_t out_size, void *in, size_t in_size, size_t *got)
-{
-	struct binder_write_read bwr = {
-		.write_size = out_size,
-		.write_buffer = (uintptr_t)out,
-		.read_size = in_size,
-		.read_buffer = (uintptr_t)in,
-	};
-	int err = ioctl(my.fd, BINDER_WRITE_READ, &bwr);
-
-	if (got)
-		*got = bwr.read_consumed;
-	return err;
-}
-
-static size_t put(uint8_t *out, uint32_t cmd, const void *arg)
-{
-	memcpy(out, &cmd, sizeof(cmd));
-	if (arg)
-		memcpy(out + sizeof(cmd), arg, _IOC_SIZE(cmd));
-	return sizeof(cmd) + _IOC_SIZE(cmd);
-}
-
 /* An object of this process, an open file, a buffer and, in that, an array of two files. */
-struct parcel {
-	struct flat_binder_object object;
-	struct binder_fd_object file;
-	struct binder_buffer_object bytes;
-	struct binder_fd_array_object files;
-};
-
-static int send_parcel(uint32_t cmd)
+static int send_parcel(bool reply)
 {
-	static uint32_t fds[2];
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	struct parcel parcel = {
-		.object = { .hdr.type = BINDER_TYPE_BINDER, .binder = 16, .cookie = 32 },
-		.file = { .hdr.type = BINDER_TYPE_FD, .fd = (uint32_t)null },
-		.bytes = { .hdr.type = BINDER_TYPE_PTR, .buffer = (uintptr_t)fds,
-			   .length = sizeof(fds) },
-		.files = { .hdr.type = BINDER_TYPE_FDA, .num_fds = 2, .parent = 2 },
+	uint32_t fds[2] = { (uint32_t)null, (uint32_t)null };
+	const union object objects[] = {
+		OBJ_BINDER(16, 32), OBJ_FD(null), OBJ_PTR(fds, sizeof(fds)), OBJ_FDA(2, 2, 0),
 	};
-	binder_size_t offsets[] = {
-		offsetof(struct parcel, object), offsetof(struct parcel, file),
-		offsetof(struct parcel, bytes), offsetof(struct parcel, files),
+	uint8_t data[sizeof(objects)];
+	binder_size_t offsets[4];
+	struct payload payload = {
+		.data = data, .room = sizeof(data), .offsets = offsets, .max = 4,
 	};
-	struct binder_transaction_data_sg sg = {
-		.transaction_data = {
-			.flags = TF_ACCEPT_FDS,
-			.data_size = sizeof(parcel),
-			.offsets_size = sizeof(offsets),
-			.data.ptr = { (uintptr_t)&parcel, (uintptr_t)offsets },
-		},
-		.buffers_size = 64,
-	};
-	uint8_t out[sizeof(cmd) + sizeof(sg)];
+	struct binder_transaction_data_sg sg = { .buffers_size = 64 };
 	int err;
 
-	fds[0] = fds[1] = (uint32_t)null;
-	err = write_read(out, put(out, cmd, &sg), NULL, 0, NULL);
+	for (size_t i = 0; i < 4; i++)
+		payload_add(&payload, &objects[i]);
+	sg.transaction_data = payload_txn(&payload);
+	sg.transaction_data.flags = TF_ACCEPT_FDS;
+	if (reply)
+		commands_put_reply_sg(&my.looper.out, &sg);
+	else
+		commands_put_call_sg(&my.looper.out, &sg);
+	err = looper_flush(&my.looper);
 	close(null);
 	return err;
 }
 
-/* Acknowledges the references requested by the driver. */
-static void take_references(uint32_t cmd, const void *arg)
+/* Acknowledges what the driver has returned; true if there was a call or a reply. */
+static bool take_returns(void)
 {
-	uint8_t out[32];
-	uint32_t done = cmd == BR_INCREFS ? BC_INCREFS_DONE : BC_ACQUIRE_DONE;
-
-	if (cmd == BR_INCREFS || cmd == BR_ACQUIRE)
-		write_read(out, put(out, done, arg), NULL, 0, NULL);
-}
-
-/* Parses the returns; true if there was a call or a reply, whose buffer is my.reply_data. */
-static bool take_returns(const uint8_t *in, size_t size)
-{
+	struct returned got;
 	bool found = false;
-	size_t at = 0;
 
-	while (at < size) {
-		struct binder_transaction_data txn;
-		uint32_t cmd;
-
-		memcpy(&cmd, in + at, sizeof(cmd));
-		take_references(cmd, in + at + sizeof(cmd));
-		if (cmd == BR_TRANSACTION || cmd == BR_REPLY) {
-			memcpy(&txn, in + at + sizeof(cmd), sizeof(txn));
-			my.reply_data = txn.data.ptr.buffer;
+	while (returns_next(&my.looper.in, &got)) {
+		if (commands_acknowledge(&my.looper.out, &got))
+			looper_flush(&my.looper);
+		if (returned_is_payload(&got)) {
+			my.received = got.txn;
 			found = true;
 		}
-		at += sizeof(cmd) + _IOC_SIZE(cmd);
 	}
 	return found;
 }
 
 static void wait_readable(void)
 {
-	struct pollfd wait = { .fd = my.fd, .events = POLLIN };
+	struct pollfd wait = { .fd = my.port.fd, .events = POLLIN };
 
 	poll(&wait, 1, WAIT_MS);
 }
@@ -162,60 +105,60 @@ static void wait_readable(void)
 
 static int step_open(void)
 {
-	my.fd = open(my.device, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	return my.fd < 0 ? -1 : 0;
+	looper_init(&my.looper, &my.port);
+	return port_open(&my.port, my.device,
+			 (struct port_options){ .nonblocking = true, .no_map = true });
 }
 
 static int step_map(void)
 {
-	my.map = mmap(NULL, MAP_BYTES, PROT_READ, MAP_PRIVATE, my.fd, 0);
-	return my.map == MAP_FAILED ? -1 : 0;
+	long at = port_kernel.map(&my.port, MAP_BYTES, PROT_READ, MAP_PRIVATE, 0);
+
+	if (at < 0 && at > -4096)
+		return (int)at;
+	my.port.map = (uint8_t *)at;
+	my.port.map_bytes = MAP_BYTES;
+	return 0;
 }
 
 static int step_loop(void)
 {
-	uint8_t out[4];
-
-	return write_read(out, put(out, BC_ENTER_LOOPER, NULL), NULL, 0, NULL);
+	commands_put(&my.looper.out, BC_ENTER_LOOPER, NULL);
+	return looper_flush(&my.looper);
 }
 
 static int step_send(void)
 {
-	return send_parcel(BC_TRANSACTION_SG);
+	return send_parcel(false);
 }
 
 /* BR_TRANSACTION_COMPLETE of a call arrives with the reply or before it. */
 static int step_receive(void)
 {
-	uint8_t in[READ_BYTES];
-	size_t got = 0;
-
 	for (int i = 0; i < 2; i++) {
+		int err;
+
 		wait_readable();
-		if (write_read(NULL, 0, in, sizeof(in), &got))
-			return -1;
-		if (take_returns(in, got))
+		err = looper_read(&my.looper);
+		if (err)
+			return err;
+		if (take_returns())
 			return 0;
 	}
-	return -1;
+	return -ENOMSG;
 }
 
 static int step_references(void)
 {
-	struct binder_handle_cookie death = { .handle = 0, .cookie = 64 };
-	uint32_t handle = 0;
-	uint8_t out[64];
-	size_t size = put(out, BC_ACQUIRE, &handle);
-
-	size += put(out + size, BC_REQUEST_DEATH_NOTIFICATION, &death);
-	return write_read(out, size, NULL, 0, NULL);
+	commands_put_u32(&my.looper.out, BC_ACQUIRE, 0);
+	commands_put_notice(&my.looper.out, BC_REQUEST_DEATH_NOTIFICATION, 0, 64);
+	return looper_flush(&my.looper);
 }
 
 static int step_free(void)
 {
-	uint8_t out[16];
-
-	return write_read(out, put(out, BC_FREE_BUFFER, &my.reply_data), NULL, 0, NULL);
+	looper_free(&my.looper, &my.received);
+	return looper_flush(&my.looper);
 }
 
 static int step_epoll(void)
@@ -223,7 +166,7 @@ static int step_epoll(void)
 	struct epoll_event event = { .events = EPOLLIN };
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
 
-	return epoll < 0 ? -1 : epoll_ctl(epoll, EPOLL_CTL_ADD, my.fd, &event);
+	return epoll < 0 ? -1 : epoll_ctl(epoll, EPOLL_CTL_ADD, my.port.fd, &event);
 }
 
 static int step_mount(void)
@@ -252,8 +195,7 @@ static int step_report(void)
 
 static int step_close(void)
 {
-	munmap(my.map, MAP_BYTES);
-	return close(my.fd);
+	return port_close(&my.port);
 }
 
 static const struct {
@@ -334,21 +276,16 @@ static int run_client(size_t last, int nth)
 
 static void serve(int ready)
 {
-	uint8_t in[READ_BYTES], out[4];
-	struct flat_binder_object manager = { .flags = FLAT_BINDER_FLAG_ACCEPTS_FDS };
-	size_t got;
-
-	if (step_open() || step_map() || ioctl(my.fd, BINDER_SET_CONTEXT_MGR_EXT, &manager))
+	if (step_open() || step_map() || port_manage(&my.port) || step_loop())
 		die("fail_nth: server");
-	write_read(out, put(out, BC_ENTER_LOOPER, NULL), NULL, 0, NULL);
 	close(ready);
 	for (;;) {
 		wait_readable();
-		if (!write_read(NULL, 0, in, sizeof(in), &got) && take_returns(in, got)) {
-			step_free();
-			if (send_parcel(BC_REPLY_SG))
-				perror("fail_nth: reply");
-		}
+		if (looper_read(&my.looper) || !take_returns())
+			continue;
+		step_free();
+		if (send_parcel(true))
+			fputs("fail_nth: a reply failed\n", stderr);
 	}
 }
 
