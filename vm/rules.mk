@@ -79,7 +79,6 @@ vm-rust:
 	@$(MAKE) --no-print-directory vm-rust-run
 
 # vm-rust-run: the same on a machine that is set up
-# Each stage says what it does and keeps its results; an interrupted run continues.
 vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder \
 		$(BIN)/bench-ipc build/vm/init
 	vm/rust-driver/build.sh
