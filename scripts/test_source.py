@@ -56,8 +56,7 @@ def test_versions(program, case):
                              "examples/faulty/Cargo.toml"], r'^version = "(.*)"'),
             "debian/changelog": r"\A.*\((.*)-[^-]*\)",
             "packaging/rpm/anybinder.spec": r"^Version: *(.*)",
-            "packaging/arch/anybinder/PKGBUILD": r"^pkgver=(.*)",
-            "packaging/arch/anybinder-git/PKGBUILD": r"^pkgver=(.*)"}.items():
+            "packaging/arch/anybinder/PKGBUILD": r"^pkgver=(.*)"}.items():
         with open(os.path.join(TOP, path), encoding="utf-8") as file:
             found = re.search(pattern, file.read(), re.M)
         case(path, found and found[1] == version, f"{found}, want {version}")
