@@ -18,5 +18,5 @@ lint-c:
 .PHONY: docs
 ## docs: update what docs/ lists of the programs: PROTOCOL.md, COMMANDS.md
 docs: all
-	@scripts/protocol.py $(BIN)/anybinder-conformance --write
-	@scripts/commands.py $(BIN)/anybinder $(BIN)/anybinderd --write
+	@scripts/doc_lists.py PROTOCOL.md $(BIN)/anybinder-conformance --write
+	@scripts/doc_lists.py COMMANDS.md $(BIN)/anybinder $(BIN)/anybinderd --write
