@@ -22,6 +22,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	plugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	"sigs.k8s.io/yaml"
 )
@@ -74,8 +75,8 @@ func checkDocument(text, where string) {
 		must(yaml.UnmarshalStrict([]byte(text), &set), where)
 		selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 		must(err, where)
-		labels := labelSet(set.Spec.Template.Labels)
-		mustBe(!selector.Empty() && selector.Matches(labels), where+": selector", selector)
+		matches := selector.Matches(labels.Set(set.Spec.Template.Labels))
+		mustBe(!selector.Empty() && matches, where+": selector", selector)
 		checkPod(set.Spec.Template.Spec, where)
 	case "v1 Pod":
 		var pod corev1.Pod
@@ -84,15 +85,6 @@ func checkDocument(text, where string) {
 	default:
 		mustBe(false, where+": kind", kind)
 	}
-}
-
-type labelSet map[string]string
-
-func (labels labelSet) Has(name string) bool   { _, has := labels[name]; return has }
-func (labels labelSet) Get(name string) string { return labels[name] }
-func (labels labelSet) Lookup(name string) (string, bool) {
-	value, has := labels[name]
-	return value, has
 }
 
 func checkManifests(files []string) {
