@@ -77,8 +77,6 @@ class Machine:
         for tag, directory, read_only in self.shares:
             args += self.sharing.device(tag, directory, read_only)
         args += self.sharing.arguments
-        for plugin in options.plugin:
-            args += ["-plugin", plugin]
         return args
 
     def run(self):
