@@ -139,16 +139,6 @@ static int do_symlink(char **word)
 	return symlink(word[1], word[2]) && errno != EEXIST;
 }
 
-static int do_write(char **word)
-{
-	int fd = open(word[1], O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	put(fd, word[2], strlen(word[2]));
-	return close(fd);
-}
-
 /* Makes a mounted directory the root, as switch_root does. */
 static int do_root(char **word)
 {
@@ -311,7 +301,6 @@ static const struct {
 	{ "run", do_run }, /* DIRECTORY with files argv, env and cwd */
 	{ "steps", do_steps }, /* FILE */
 	{ "symlink", do_symlink }, /* TARGET LINK */
-	{ "write", do_write }, /* FILE TEXT */
 };
 
 static void step(char *line)
