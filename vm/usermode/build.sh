@@ -38,7 +38,7 @@ echo "vm/usermode/build.sh: building $release"
 
 rm -rf "$dir"
 mkdir -p "$dir/headers"
-"$here/../source" "$name" "$src"
+"$here/../source.sh" "$name" "$src"
 
 # 6.12 has room for the registers of AVX-512, and fails where the processor has more (AMX). Without
 # this it saves none beyond those of SSE, so programs must not use them (init.c).
