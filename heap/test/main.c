@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * heap_test NAME [WORD]: runs the unit tests and prints a summary line under NAME. A test that
- * leaks blocks fails.
- */
+/* heap_test [WORD]: runs the unit tests. A test that leaks blocks fails. */
 #include "pool_host.h"
 
 #include "check.h"

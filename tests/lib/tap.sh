@@ -22,17 +22,6 @@ tap_comment() {
 	sed 's/^/# /'
 }
 
-# tap_check NAME SCRIPT: runs it in a shell that ends at the first error; its output is seen if it
-# fails.
-tap_check() {
-	local out
-	if out=$(bash -euxc "$2" 2>&1 </dev/null); then
-		tap_case 0 "$1"
-	else
-		tap_case 1 "$1" "$out"
-	fi
-}
-
 # tap_command NAME COMMAND...: runs it in this shell; the end of its output is seen if it fails. The
 # whole is kept in $tap_logs/NAME.log, if that is set.
 tap_command() {
