@@ -168,5 +168,5 @@ SIDES = {
 # This project's drivers; the others are the kernel's.
 OURS = {"module", "module612", "module61", "usermodule", "usermodule612", "fuse", "replaced",
         "module32", "fuse32"}
-# What the Rust driver differs in is assigned to classes (vm/rust-driver/classify.py).
+# What the Rust driver differs in is assigned to classes (vm/rust-driver/compare.py).
 RUST_PAIR = {"c", "rust"}
