@@ -210,9 +210,8 @@ static void play_all(u32 nr_workers)
 static void usage(FILE *to)
 {
 	fprintf(to,
-		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--workers N]\n"
-		"                     [--failures N] [--cover] [--show-cover]\n"
-		"                     [--hand-over] [--fields] [--verbose]\n"
+		"usage: anybinder-sim [--first-seed N] [--seeds COUNT] [--failures N] [--cover]\n"
+		"                     [--show-cover] [--hand-over] [--fields] [--verbose]\n"
 		"Runs COUNT scenarios (default 1000), one for each seed from N (default 1). Exits\n"
 		"with 0 if none failed. With --cover each cover point of the engine must be "
 		"reached,\n"
@@ -224,12 +223,11 @@ static void usage(FILE *to)
 		"which must be found.\n");
 }
 
-static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
+static void parse(int argc, char **argv, u64 *first, u64 *count)
 {
 	static const struct option options[] = {
 		{ "first-seed", required_argument, NULL, 'f' },
 		{ "seeds", required_argument, NULL, 'n' },
-		{ "workers", required_argument, NULL, 'w' },
 		{ "failures", required_argument, NULL, 'F' },
 		{ "cover", no_argument, NULL, 'm' },
 		{ "show-cover", no_argument, NULL, 'M' },
@@ -246,8 +244,6 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 			*first = strtoull(optarg, NULL, 0);
 		else if (option == 'n')
 			*count = strtoull(optarg, NULL, 0);
-		else if (option == 'w')
-			*workers = (u32)strtoul(optarg, NULL, 0);
 		else if (option == 'F')
 			failures_max = (u32)strtoul(optarg, NULL, 0);
 		else if (option == 'm' || option == 'M')
@@ -263,7 +259,7 @@ static void parse(int argc, char **argv, u64 *first, u64 *count, u32 *workers)
 		if (option == 'h' || option == '?')
 			exit(option == 'h' ? 0 : 2);
 	}
-	if (optind < argc || !*workers || *workers > WORKERS_MAX || !*count) {
+	if (optind < argc || !*count) {
 		usage(stderr);
 		exit(2);
 	}
@@ -280,7 +276,7 @@ int main(int argc, char **argv)
 	if (workers > WORKERS_MAX)
 		workers = WORKERS_MAX;
 	version_if_asked(argc, argv);
-	parse(argc, argv, &first, &count, &workers);
+	parse(argc, argv, &first, &count);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (lose_fields)
 		return fields_main(workers);

@@ -22,6 +22,7 @@
 
 #define OUTCOMES 65536 /* a power of two */
 #define WORLDS_MAX 64
+#define SCHEDULES_MAX 1000000 /* of a world */
 
 struct found {
 	struct explored explored;
@@ -34,8 +35,7 @@ struct found {
 
 static const char *only = "";
 static bool runs_long;
-static int chosen = -1; /* enum reduction */
-static u64 limit = 1000 * 1000, shown = ~0ull;
+static u64 shown = ~0ull;
 static struct found *found; /* by world; shared with the processes that run them */
 
 /* ---- one world -------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static void explore(const struct world *world, enum reduction how, struct found 
 			if (++f->nr_outcomes > OUTCOMES / 2)
 				scenario_fail("world %s: too many outcomes", world->name);
 		}
-		f->cut = runs + 1 >= limit;
+		f->cut = runs + 1 >= SCHEDULES_MAX;
 		more = !f->cut && explore_next();
 		f->explored = *explore_result();
 	} while (more);
@@ -92,10 +92,10 @@ static void check_reduction(const struct world *world, enum reduction how, struc
 
 static void run_world(const struct world *world, struct found *f)
 {
-	explore(world, chosen < 0 ? REDUCE_ALL : (enum reduction)chosen, f);
-	if (chosen < 0 && (world->kind == CHECKED || world->kind == TINY))
+	explore(world, REDUCE_ALL, f);
+	if (world->kind == CHECKED || world->kind == TINY)
 		check_reduction(world, REDUCE_SLEEP, f, "source sets");
-	if (chosen < 0 && world->kind == TINY)
+	if (world->kind == TINY)
 		check_reduction(world, REDUCE_NOT, f, "sleep sets");
 	f->done = true;
 }
@@ -140,8 +140,9 @@ static pid_t start(u32 which)
 	exit(0);
 }
 
-static void run_all(u32 workers, struct explored *sum, struct tap *tap)
+static void run_all(struct explored *sum, struct tap *tap)
 {
+	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t pids[WORLDS_MAX] = { 0 }, pid = 0;
 	u32 next = 0, running = 0, i;
 	int status;
@@ -170,23 +171,18 @@ static void run_all(u32 workers, struct explored *sum, struct tap *tap)
 
 static void usage(FILE *to)
 {
-	fprintf(to, "usage: anybinder-sim-exhaustive [--long] [--world NAME] [--workers N]\n"
-		    "                                [--limit N] [--all]\n"
-		    "                                [--show N]\n"
+	fprintf(to, "usage: anybinder-sim-exhaustive [--long] [--world NAME] [--show N]\n"
 		    "Runs every schedule of each small world, or of the one named NAME; with\n"
-		    "--long also of those that take longer; with --all also those that lead to\n"
-		    "the same. After N schedules (default 1 million) a world fails, or is left if\n"
-		    "it takes longer. --show prints what happens in schedule N, from 0.\n");
+		    "--long also of those that take longer. After a million schedules a world\n"
+		    "fails, or is left if it takes longer. --show prints what happens in schedule\n"
+		    "N, from 0.\n");
 }
 
-static void parse(int argc, char **argv, u32 *workers)
+static void parse(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "long", no_argument, NULL, 'l' },
 		{ "world", required_argument, NULL, 'w' },
-		{ "workers", required_argument, NULL, 'j' },
-		{ "limit", required_argument, NULL, 'n' },
-		{ "all", no_argument, NULL, 'a' },
 		{ "show", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -198,12 +194,6 @@ static void parse(int argc, char **argv, u32 *workers)
 			runs_long = true;
 		else if (option == 'w')
 			only = optarg;
-		else if (option == 'j')
-			*workers = (u32)strtoul(optarg, NULL, 0);
-		else if (option == 'n')
-			limit = strtoull(optarg, NULL, 0);
-		else if (option == 'a')
-			chosen = REDUCE_NOT;
 		else if (option == 's')
 			shown = strtoull(optarg, NULL, 0);
 		else
@@ -211,7 +201,7 @@ static void parse(int argc, char **argv, u32 *workers)
 		if (option == 'h' || option == '?')
 			exit(option == 'h' ? 0 : 2);
 	}
-	if (optind < argc || !*workers || nr_worlds > WORLDS_MAX) {
+	if (optind < argc || nr_worlds > WORLDS_MAX) {
 		usage(stderr);
 		exit(2);
 	}
@@ -219,14 +209,14 @@ static void parse(int argc, char **argv, u32 *workers)
 
 int main(int argc, char **argv)
 {
-	u32 workers = (u32)sysconf(_SC_NPROCESSORS_ONLN), nr = 0, i;
+	u32 nr = 0, i;
 	struct rlimit no_core = { 0, 0 };
 	struct explored sum = { 0 };
 	struct tap tap = { 0 };
 	time_t began = time(NULL);
 
 	version_if_asked(argc, argv);
-	parse(argc, argv, &workers);
+	parse(argc, argv);
 	setrlimit(RLIMIT_CORE, &no_core);
 	found = mmap(NULL, WORLDS_MAX * sizeof(*found), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -236,7 +226,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < nr_worlds; i++)
 		nr += is_wanted(&worlds[i]);
-	run_all(workers, &sum, &tap);
+	run_all(&sum, &tap);
 	printf("# %u worlds, %llu schedules, %llu pruned, %llu states, %llu steps, %lld s\n", nr,
 	       (unsigned long long)sum.schedules, (unsigned long long)sum.pruned,
 	       (unsigned long long)sum.states, (unsigned long long)sum.steps,
