@@ -258,34 +258,34 @@ static void make_raw(struct command *command)
 }
 
 static const struct {
+	void (*make)(struct command *command);
 	uint8_t weight;
 	bool odd;    /* only where something is to be wrong */
 	bool newest; /* freeze notifications */
-	void (*make)(struct command *command);
 } makers[COMMAND_OPS] = {
-	[COMMAND_TXN] = { 45, false, false, make_txn },
-	[COMMAND_REPLY] = { 18, false, false, make_txn },
-	[COMMAND_FREE] = { 14, false, false, make_free },
-	[COMMAND_INCREFS] = { 4, false, false, make_handle },
-	[COMMAND_ACQUIRE] = { 8, false, false, make_handle },
-	[COMMAND_RELEASE] = { 6, false, false, make_handle },
-	[COMMAND_DECREFS] = { 4, false, false, make_handle },
-	[COMMAND_INCREFS_DONE] = { 4, true, false, make_pair },
-	[COMMAND_ACQUIRE_DONE] = { 4, true, false, make_pair },
-	[COMMAND_DEATH] = { 8, false, false, make_notice },
-	[COMMAND_CLEAR_DEATH] = { 4, false, false, make_notice },
-	[COMMAND_DEAD_DONE] = { 3, true, false, make_cookie },
-	[COMMAND_FREEZE_NOTICE] = { 6, false, true, make_notice },
-	[COMMAND_CLEAR_FREEZE] = { 3, false, true, make_notice },
-	[COMMAND_FREEZE_DONE] = { 3, true, true, make_cookie },
-	[COMMAND_ENTER] = { 2, false, false, make_bare },
-	[COMMAND_REGISTER] = { 2, false, false, make_bare },
-	[COMMAND_LEAVE] = { 1, false, false, make_bare },
-	[COMMAND_RAW] = { 2, true, false, make_raw },
-	[COMMAND_NOTICES] = { 14, false, false, make_bare },
-	[COMMAND_SERVE] = { 16, false, false, make_bare },
-	[COMMAND_KEEP] = { 10, false, false, make_bare },
-	[COMMAND_FREE_ALL] = { 4, false, false, make_bare },
+	[COMMAND_TXN] = { make_txn, 45 },
+	[COMMAND_REPLY] = { make_txn, 18 },
+	[COMMAND_FREE] = { make_free, 14 },
+	[COMMAND_INCREFS] = { make_handle, 4 },
+	[COMMAND_ACQUIRE] = { make_handle, 8 },
+	[COMMAND_RELEASE] = { make_handle, 6 },
+	[COMMAND_DECREFS] = { make_handle, 4 },
+	[COMMAND_INCREFS_DONE] = { make_pair, 4, .odd = true },
+	[COMMAND_ACQUIRE_DONE] = { make_pair, 4, .odd = true },
+	[COMMAND_DEATH] = { make_notice, 8 },
+	[COMMAND_CLEAR_DEATH] = { make_notice, 4 },
+	[COMMAND_DEAD_DONE] = { make_cookie, 3, .odd = true },
+	[COMMAND_FREEZE_NOTICE] = { make_notice, 6, .newest = true },
+	[COMMAND_CLEAR_FREEZE] = { make_notice, 3, .newest = true },
+	[COMMAND_FREEZE_DONE] = { make_cookie, 3, .odd = true, .newest = true },
+	[COMMAND_ENTER] = { make_bare, 2 },
+	[COMMAND_REGISTER] = { make_bare, 2 },
+	[COMMAND_LEAVE] = { make_bare, 1 },
+	[COMMAND_RAW] = { make_raw, 2, .odd = true },
+	[COMMAND_NOTICES] = { make_bare, 14 },
+	[COMMAND_SERVE] = { make_bare, 16 },
+	[COMMAND_KEEP] = { make_bare, 10 },
+	[COMMAND_FREE_ALL] = { make_bare, 4 },
 };
 
 static void add_command(struct step *step)
@@ -416,29 +416,29 @@ static void make_plain(struct step *step)
 }
 
 static const struct {
+	void (*make)(struct step *step);
 	uint8_t weight;
 	bool odd;
-	void (*make)(struct step *step);
 } step_makers[STEP_OPS] = {
-	[STEP_SPAWN] = { 3, false, make_spawn },
-	[STEP_CLOSE] = { 1, false, make_end },
-	[STEP_KILL] = { 2, false, make_end },
-	[STEP_WR] = { 180, false, make_wr },
-	[STEP_DRAIN] = { 6, false, make_plain },
-	[STEP_PUMP] = { 6, false, make_pump },
-	[STEP_EXIT] = { 0 /* traits.leaves */, false, make_exit },
-	[STEP_MANAGER] = { 2, false, make_plain },
-	[STEP_MANAGER_EXT] = { 1, false, make_manager_ext },
-	[STEP_MAX_THREADS] = { 2, false, make_small },
-	[STEP_VERSION] = { 1, true, make_plain },
-	[STEP_FREEZE] = { 6, false, make_freeze },
-	[STEP_FROZEN_INFO] = { 4, false, make_freeze },
-	[STEP_SPAM] = { 1, false, make_small },
-	[STEP_ERROR] = { 6, false, make_plain },
-	[STEP_NODE_INFO] = { 4, false, make_small },
-	[STEP_REF_INFO] = { 4, false, make_ref_info },
-	[STEP_POLL] = { 4, false, make_plain },
-	[STEP_IOCTL] = { 1, true, make_ioctl },
+	[STEP_SPAWN] = { make_spawn, 3 },
+	[STEP_CLOSE] = { make_end, 1 },
+	[STEP_KILL] = { make_end, 2 },
+	[STEP_WR] = { make_wr, 180 },
+	[STEP_DRAIN] = { make_plain, 6 },
+	[STEP_PUMP] = { make_pump, 6 },
+	[STEP_EXIT] = { make_exit, 0 /* traits.leaves */ },
+	[STEP_MANAGER] = { make_plain, 2 },
+	[STEP_MANAGER_EXT] = { make_manager_ext, 1 },
+	[STEP_MAX_THREADS] = { make_small, 2 },
+	[STEP_VERSION] = { make_plain, 1, .odd = true },
+	[STEP_FREEZE] = { make_freeze, 6 },
+	[STEP_FROZEN_INFO] = { make_freeze, 4 },
+	[STEP_SPAM] = { make_small, 1 },
+	[STEP_ERROR] = { make_plain, 6 },
+	[STEP_NODE_INFO] = { make_small, 4 },
+	[STEP_REF_INFO] = { make_ref_info, 4 },
+	[STEP_POLL] = { make_plain, 4 },
+	[STEP_IOCTL] = { make_ioctl, 1, .odd = true },
 };
 
 static void make_step(struct step *step)

@@ -21,16 +21,6 @@ struct layout {
 	struct payload payload;
 };
 
-static const struct {
-	char kind;
-	uint32_t type;
-} kinds[] = {
-	{ 'b', BINDER_TYPE_BINDER }, { 'w', BINDER_TYPE_WEAK_BINDER },
-	{ 'h', BINDER_TYPE_HANDLE }, { 'v', BINDER_TYPE_WEAK_HANDLE },
-	{ 'f', BINDER_TYPE_FD },     { 'p', BINDER_TYPE_PTR },
-	{ 'a', BINDER_TYPE_FDA },    { 'u', UNKNOWN_TYPE },
-};
-
 static void fill(uint8_t *data, size_t size, uint32_t code)
 {
 	for (size_t i = 0; i < size; i++)
@@ -121,10 +111,19 @@ static void build_unknown(struct layout *layout, unsigned int index, union objec
 	object->flat.flags = (uint32_t)layout->command->objects[index].field[0];
 }
 
-static void (*const builders[])(struct layout *layout, unsigned int index,
-				union object *object) = {
-	build_node, build_node, build_handle, build_handle,
-	build_file, build_pointer, build_array, build_unknown,
+static const struct {
+	char kind;
+	uint32_t type;
+	void (*build)(struct layout *layout, unsigned int index, union object *object);
+} kinds[] = {
+	{ 'b', BINDER_TYPE_BINDER, build_node },
+	{ 'w', BINDER_TYPE_WEAK_BINDER, build_node },
+	{ 'h', BINDER_TYPE_HANDLE, build_handle },
+	{ 'v', BINDER_TYPE_WEAK_HANDLE, build_handle },
+	{ 'f', BINDER_TYPE_FD, build_file },
+	{ 'p', BINDER_TYPE_PTR, build_pointer },
+	{ 'a', BINDER_TYPE_FDA, build_array },
+	{ 'u', UNKNOWN_TYPE, build_unknown },
 };
 
 static void build_objects(struct layout *layout)
@@ -138,7 +137,7 @@ static void build_objects(struct layout *layout)
 		while (kinds[kind].kind != command->objects[i].kind)
 			kind++;
 		object.hdr.type = kinds[kind].type;
-		builders[kind](layout, i, &object);
+		kinds[kind].build(layout, i, &object);
 		payload_add(&layout->payload, &object);
 	}
 }
