@@ -18,46 +18,25 @@ BINDER_GET_FROZEN_INFO = 0xc00c620f
 TIMEOUT_MS = 1000
 
 
-def freeze(device, pid, enable):
-    """0 or the errno."""
-    try:
-        fcntl.ioctl(device, BINDER_FREEZE, struct.pack("III", pid, enable, TIMEOUT_MS))
-    except OSError as err:
-        return err.errno
-    return 0
+def answers(device, pid):
+    """What freezing, asking and thawing give: 0 or the errno."""
+    for number, enable in ((BINDER_FREEZE, 1), (BINDER_GET_FROZEN_INFO, 0), (BINDER_FREEZE, 0)):
+        try:
+            fcntl.ioctl(device, number, bytearray(struct.pack("III", pid, enable, TIMEOUT_MS)))
+            yield 0
+        except OSError as error:
+            yield error.errno
 
 
-def frozen_info(device, pid):
-    """0 or the errno."""
-    try:
-        fcntl.ioctl(device, BINDER_GET_FROZEN_INFO, bytearray(struct.pack("III", pid, 0, 0)))
-    except OSError as err:
-        return err.errno
-    return 0
-
-
-def inside(device):
-    pid = os.getpid()
-    for name, result in (("freeze", freeze(device, pid, 1)), ("info", frozen_info(device, pid))):
-        if result != errno.EINVAL:
-            sys.exit(f"{name} of the own pid {pid}: errno {result}, want EINVAL")
-    print("ready", flush=True)
-    signal.pause()
-
-
-def outside(device, pid):
-    for name, result in (("freeze", freeze(device, pid, 1)), ("info", frozen_info(device, pid)),
-                         ("thaw", freeze(device, pid, 0))):
-        if result:
-            sys.exit(f"{name} of {pid}: {os.strerror(result)}")
-
-
-def main():
-    device = os.open(sys.argv[2], os.O_RDWR | os.O_CLOEXEC)
-    if sys.argv[1] == "inside":
-        inside(device)
-    outside(device, int(sys.argv[3]))
+def main(where, path, pid=os.getpid()):
+    device = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    given, wanted = list(answers(device, int(pid))), errno.EINVAL if where == "inside" else 0
+    if given != [wanted] * 3:
+        sys.exit(f"freezing, asking and thawing {pid}: errno {given}, want {wanted}")
+    if where == "inside":
+        print("ready", flush=True)
+        signal.pause()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
