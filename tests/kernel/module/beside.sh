@@ -24,10 +24,6 @@ kind='' stock_dir=''
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
 
-result() { # NAME STATUS WHAT
-	tap_case "$2" "$1" "$3"
-}
-
 conformance() { # DIRECTORY OPTION...
 	local directory=$1 wanted=("${filters[@]}")
 	shift
@@ -45,12 +41,12 @@ use_both() { # NAME
 	conformance "$own_dir" > /tmp/own.log 2>&1 || status=1
 	wait $other || status=1
 	[ $status -eq 0 ] || cat /tmp/stock.log /tmp/own.log | tap_comment
-	result "$1" $status "ours: $(tail -1 /tmp/own.log); other: $(tail -1 /tmp/stock.log)"
+	tap_case $status "$1" "ours: $(tail -1 /tmp/own.log); other: $(tail -1 /tmp/stock.log)"
 }
 
 stock_works() { # NAME
 	conformance "$stock_dir" > /tmp/stock.log 2>&1
-	result "$1" $? "$(tail -1 /tmp/stock.log)"
+	tap_case $? "$1" "$(tail -1 /tmp/stock.log)"
 }
 
 load_stock() {
@@ -87,14 +83,14 @@ own_debugfs() {
 	local directory
 	directory=/sys/kernel/debug/$(cat $parameters/debugfs)
 	diff -r "$directory" "$own_dir/binder_logs" > /tmp/diff 2>&1
-	result "$1" $? "$(names)$(head -1 /tmp/diff)"
+	tap_case $? "$1" "$(names)$(head -1 /tmp/diff)"
 }
 
 doctor() { # NAME TEXT
 	local line
 	line=$("$top/build/bin/anybinder" doctor | grep '^driver ')
 	[[ $line == *"$2"* ]]
-	result "$1" $? "$line"
+	tap_case $? "$1" "$line"
 }
 
 test_ours_first() {
@@ -103,26 +99,26 @@ test_ours_first() {
 	[ "$kind" != stock ] || wanted=debugfs=anybinder
 	# shellcheck disable=SC2086 # several parameters
 	load_own $wanted && load_stock
-	result ours_first $? "$(names)"
+	tap_case $? ours_first "$(names)"
 	use_both ours_first_both_work
 	own_debugfs ours_first_debugfs
 	unload_own
-	result ours_first_is_unloaded $? ""
+	tap_case $? ours_first_is_unloaded ""
 	stock_works stock_works_without_ours
 }
 
 test_stock_first() {
 	load_own devices=$devices
-	result stock_first $? "$(names)"
+	tap_case $? stock_first "$(names)"
 	use_both stock_first_both_work
 	own_debugfs stock_first_debugfs
 	# /dev/binder may be the other driver's; a program that is run so finds ours there.
 	"$top/build/bin/anybinder" --mount $own_dir run -- bash "$0" --inside > /tmp/run.log 2>&1
-	result run_gives_ours $? "$(tail -1 /tmp/run.log)"
+	tap_case $? run_gives_ours "$(tail -1 /tmp/run.log)"
 	# The Rust driver has none.
 	[ "$kind" = rust ] ||
 		logged "another driver has the debugfs directory binder: reports are in anybinder"
-	result log_debugfs $? "$(grep -F debugfs /tmp/dmesg)"
+	tap_case $? log_debugfs "$(grep -F debugfs /tmp/dmesg)"
 	doctor doctor_tells_both_apart "anybinder's module, beside $driver_text"
 }
 
@@ -130,20 +126,20 @@ test_stock_first() {
 test_stock_first_names() {
 	if [ "$kind" = stock ]; then
 		logged "another driver has /dev/binder: "
-		result log_device $? "$(grep -F /dev/binder /tmp/dmesg)"
+		tap_case $? log_device "$(grep -F /dev/binder /tmp/dmesg)"
 		mount -t binder binder /mnt && [ -c /mnt/binder-control ] && umount /mnt
-		result mount_binder_is_ours $? "$(names)"
+		tap_case $? mount_binder_is_ours "$(names)"
 		return
 	fi
 	logged "another driver has the file system binder: mount -t anybinder"
-	result log_file_system $? "$(grep -F 'file system binder' /tmp/dmesg)"
+	tap_case $? log_file_system "$(grep -F 'file system binder' /tmp/dmesg)"
 	conformance /dev > /tmp/own.log 2>&1
-	result own_devices_in_dev $? "$(tail -1 /tmp/own.log)"
+	tap_case $? own_devices_in_dev "$(tail -1 /tmp/own.log)"
 	if [ "$has_family" = yes ]; then
 		logged "another driver has the netlink family binder" &&
 			BINDER_NETLINK_FAMILY=anybinder conformance $own_dir \
 				--filter=report_of_a_call_to_no_node > /tmp/own.log 2>&1
-		result own_family $? "$(names)$(tail -1 /tmp/own.log)"
+		tap_case $? own_family "$(names)$(tail -1 /tmp/own.log)"
 	fi
 }
 
@@ -151,7 +147,7 @@ test_taken_name_is_refused() {
 	! insmod "$module" filesystem=binder 2> /tmp/log &&
 		dmesg | grep -q 'anybinder: the file system binder cannot be registered: -16' &&
 		! grep -q anybinder /proc/filesystems && [ ! -e /sys/kernel/debug/anybinder ]
-	result taken_name_is_refused $? "$(cat /tmp/log)"
+	tap_case $? taken_name_is_refused "$(cat /tmp/log)"
 }
 
 guest() { # MODULE DRIVER KIND HAS-FAMILY
@@ -165,7 +161,7 @@ guest() { # MODULE DRIVER KIND HAS-FAMILY
 	test_stock_first
 	test_stock_first_names
 	unload_own
-	result stock_first_ours_is_unloaded $? ""
+	tap_case $? stock_first_ours_is_unloaded ""
 	stock_works stock_works_at_the_end
 	[ "$kind" = stock ] || test_taken_name_is_refused
 	return 0

@@ -24,10 +24,6 @@ alloc_traces=(/sys/kernel/debug/slab/kmalloc-*/alloc_traces)
 # shellcheck source=tests/lib/tap.sh
 . "$(dirname "$0")/../../lib/tap.sh"
 
-result() { # NAME STATUS WHAT
-	tap_case "$2" "$1" "$3"
-}
-
 # The module where modprobe finds it, in a separate tree; the kernel is made to look there, too.
 install_module() {
 	local dir
@@ -99,26 +95,26 @@ test_lives() {
 		grown=$(grown_in_lives) || status=1
 	fi
 	[ $status -eq 0 ] || tail -20 "$work/log" | tap_comment
-	result lives $status "$rounds times loaded, used, unloaded; $(tail -1 "$work/log")"
+	tap_case $status lives "$rounds times loaded, used, unloaded; $(tail -1 "$work/log")"
 	left=$(traces)
-	result nothing_is_left_visible "${#left}" "$left"
+	tap_case "${#left}" nothing_is_left_visible "$left"
 	left=$(orphans)
-	result nothing_is_left_allocated "${#left}" "$left"
-	result caches_do_not_grow "${#grown}" "$grown"
+	tap_case "${#left}" nothing_is_left_allocated "$left"
+	tap_case "${#grown}" caches_do_not_grow "$grown"
 }
 
 # mount loads the module, by the name of the file system.
 test_mount_loads() {
 	mkdir -p /dev/binderfs
 	mount -t binder binder /dev/binderfs && round /dev/binderfs "$work/log"
-	result mount_loads $? "$(tail -1 "$work/log")"
+	tap_case $? mount_loads "$(tail -1 "$work/log")"
 	umount /dev/binderfs
 }
 
 test_in_use() {
 	mount -t binder binder /dev/binderfs
 	! rmmod anybinder 2> "$work/log"
-	result mounted_cannot_be_unloaded $? "$(cat "$work/log")"
+	tap_case $? mounted_cannot_be_unloaded "$(cat "$work/log")"
 	umount /dev/binderfs
 }
 
@@ -126,11 +122,11 @@ test_in_use() {
 test_measures() {
 	local mode counts=/sys/module/anybinder/parameters/count_locks
 	! insmod "$measuring" locking=coarse 2> "$work/log"
-	result unknown_locking_mode_is_refused $? "$(cat "$work/log")"
+	tap_case $? unknown_locking_mode_is_refused "$(cat "$work/log")"
 	for mode in fine global global-nopreempt; do
 		if [ $mode = global-nopreempt ] && uname -v | grep -q PREEMPT_RT; then
 			! insmod "$measuring" locking=$mode 2> "$work/log"
-			result locking_global_nopreempt $? "refused on PREEMPT_RT"
+			tap_case $? locking_global_nopreempt "refused on PREEMPT_RT"
 			continue
 		fi
 		insmod "$measuring" locking=$mode &&
@@ -146,7 +142,7 @@ test_measures() {
 			else
 				grep -q '^global taken [1-9]' "$work/counts"
 			fi
-		result "locking_${mode/-/_}" $? "$(grep '^global taken' "$work/counts")"
+		tap_case $? "locking_${mode/-/_}" "$(grep '^global taken' "$work/counts")"
 		umount "$work/binderfs" && rmmod anybinder
 	done
 }
@@ -155,7 +151,7 @@ test_measures() {
 test_debugfs() {
 	mount -t binder -o stats=global binder /dev/binderfs
 	diff -r /sys/kernel/debug/binder /dev/binderfs/binder_logs > "$work/log" 2>&1
-	result debugfs $? "$(head -3 "$work/log")"
+	tap_case $? debugfs "$(head -3 "$work/log")"
 	umount /dev/binderfs
 }
 
@@ -163,7 +159,7 @@ test_stress() {
 	cd "$work" || return
 	stress-ng --binderfs 4 --timeout 10s --metrics-brief > "$work/log" 2>&1 &&
 		grep -qE 'binderfs +[1-9]' "$work/log"
-	result stress_ng $? \
+	tap_case $? stress_ng \
 		"$(grep -E 'binderfs +[0-9]|skipped|fail' "$work/log" | tr -s ' \n' ' ')"
 }
 
@@ -176,7 +172,7 @@ test_family_taken() {
 		[ -e "$binderfs/features/extended_error" ] &&
 		[ ! -e "$binderfs/features/transaction_report" ] &&
 		umount "$binderfs" && rmmod anybinder && rmmod squatter
-	result family_taken $? "$(dmesg | grep -o 'no transaction reports.*' | tail -1)"
+	tap_case $? family_taken "$(dmesg | grep -o 'no transaction reports.*' | tail -1)"
 }
 
 install_module
@@ -189,5 +185,5 @@ test_debugfs
 "$selftest" | sed "s/^/binderfs_test: /"
 test_stress
 rmmod anybinder
-result unloaded_at_the_end $? ""
+tap_case $? unloaded_at_the_end ""
 tap_end
