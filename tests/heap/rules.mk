@@ -12,5 +12,7 @@ $(BIN)/anybinder-heap-test: $(HEAP_CASE_OBJ)
 TEST_PROGRAMS += $(BIN)/anybinder-heap-test
 
 # An importer of buffers for the tests, built as the modules are, in a directory of its own.
+HEAP_IMPORTER = $(BUILD)/module/importer-$*
 heap-importer-%:
-	@$(HEAP_TESTS)/build_importer.sh $*
+	@host/linux/link-sources.sh $(abspath $(HEAP_IMPORTER)) $(HEAP_TESTS)/importer
+	@flock $(HEAP_IMPORTER) vm/kbuild.sh $* $(abspath $(HEAP_IMPORTER)) -s W=1
