@@ -8,8 +8,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "body.h"
-#include "device.h"
-#include "report.h"
+#include "debugfs.h"
+#include "dma_heap.h"
 
 #include <linux/module.h>
 #include <linux/string.h>
@@ -96,7 +96,7 @@ static int __init anybinder_heap_init(void)
 	err = add_devices();
 	if (err)
 		goto no_devices;
-	report_init();
+	heap_debugfs_init();
 	return 0;
 
 no_devices:
@@ -108,7 +108,7 @@ no_class:
 
 static void __exit anybinder_heap_exit(void)
 {
-	report_exit();
+	heap_debugfs_exit();
 	heap_devices_exit();
 	body_exit();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* device: the device files of the heaps in /dev/dma_heap. */
-#ifndef HEAP_LINUX_DEVICE_H
-#define HEAP_LINUX_DEVICE_H
+/* dma_heap: the device files of the heaps in /dev/dma_heap. */
+#ifndef HEAP_LINUX_DMA_HEAP_H
+#define HEAP_LINUX_DMA_HEAP_H
 
 #include "store.h"
 

@@ -4,7 +4,7 @@
  * and bytes. `contention` shows how often each pool was used and its lock found taken. `shrink`:
  * reading it gives the bytes that can be freed to the system, writing a number frees that many.
  */
-#include "report.h"
+#include "debugfs.h"
 
 #include "body.h"
 #include "buffer.h"
@@ -93,7 +93,7 @@ static int shrink_set(void *unused, u64 bytes)
 DEFINE_DEBUGFS_ATTRIBUTE(shrink_fops, shrink_get, shrink_set, "%llu\n");
 
 /* Errors are ignored: the heaps work without debugfs. */
-void report_init(void)
+void heap_debugfs_init(void)
 {
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("pools", 0444, dir, NULL, &pools_fops);
@@ -102,7 +102,7 @@ void report_init(void)
 	debugfs_create_file_unsafe("shrink", 0600, dir, NULL, &shrink_fops);
 }
 
-void report_exit(void)
+void heap_debugfs_exit(void)
 {
 	debugfs_remove_recursive(dir);
 }

@@ -4,7 +4,7 @@
  * to modules, so the devices are created here, with the same names in /dev. The class in sysfs is
  * called dma_heap as well, unless the kernel has its own class of that name.
  */
-#include "device.h"
+#include "dma_heap.h"
 
 #include "buffer.h"
 #include "compat/compat.h"
