@@ -6,7 +6,7 @@
 # --write puts the worst of each row into docs/SECURITY.md.
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
 TEST_PROGRAMS += $(BIN)/anybinderd $(BIN)/anybinderd-asan $(BIN)/anybinderd-locking $(FUSE_VERSIONS) \
-	$(BIN)/bench-ipc $(addprefix $(BUILD)/syzkaller/,peer play) $(HOSTILE_PROGRAMS) $(BIN)/hostile-early.so
+	$(BIN)/bench-ipc $(BUILD)/syzkaller/peer $(HOSTILE_PROGRAMS) $(BIN)/hostile-early.so
 
 $(HOSTILE_PROGRAMS): $(BIN)/hostile-%: $(OBJ)/tests/daemon/hostile/%.o
 $(BIN)/hostile-flood: $(addprefix $(OBJ)/tests/lib/,binder.o binder_port.o)
