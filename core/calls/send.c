@@ -100,19 +100,34 @@ static void find_waiting_thread_ilocked(struct send *s) REQUIRES(&s->thread->pro
 }
 
 /*
+ * Is a call the first work of the thread? Without a call outstanding, deferred completions of
+ * replies may stand before it.
+ */
+static bool has_unread_call_ilocked(const struct binder_thread *thread)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	const struct binder_work *work;
+
+	binder_assert_held(&thread->proc->inner_lock);
+	bl_for_each(work, &thread->todo, link) {
+		if (thread->stack || work->type != WORK_COMPLETE)
+			return work->type == WORK_TRANSACTION;
+	}
+	return false;
+}
+
+/*
  * A thread may call when it has no call outstanding, or while it serves one; not while it
  * waits for a reply, nor with a call in its todo list.
  */
 static int check_stack(struct send *s)
 {
 	struct binder_thread *thread = s->thread;
-	struct binder_work *first;
 	int err = 0;
 
 	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
-	first = bl_first_entry(&thread->todo, struct binder_work, link);
-	if (first && first->type == WORK_TRANSACTION)
+	if (has_unread_call_ilocked(thread))
 		err = binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
 				  "call with a transaction to be read by the thread");
 	else if (thread->stack && !binder_transaction_is_for_racy(thread->stack, thread))
@@ -354,7 +369,7 @@ static bool deliver_reply(struct send *s, struct binder_thread *to)
 static int queue_reply(struct send *s)
 {
 	binder_lock(&s->thread->proc->inner_lock);
-	queue_completion_ilocked(s, false);
+	queue_completion_ilocked(s, s->tr->flags & TF_DEFER_COMPLETE);
 	binder_transaction_detach_ilocked(s->in_reply_to, s->thread->proc);
 	binder_unlock(&s->thread->proc->inner_lock);
 	if (!deliver_reply(s, s->target_thread)) {

@@ -167,6 +167,7 @@ enum transaction_flags {
 	TF_ACCEPT_FDS = 0x10,
 	TF_CLEAR_BUF = 0x20,
 	TF_UPDATE_TXN = 0x40,
+	TF_DEFER_COMPLETE = 0x80, /* of a reply; in no header of mainline yet */
 };
 
 /*

@@ -129,15 +129,24 @@ u32 binder_list_threads(struct binder_proc *proc, s32 first, s32 *tids, u32 max,
 struct binder_thread *binder_thread_find_from_ilocked(struct binder_proc *proc, s32 tid)
 	REQUIRES(&proc->inner_lock);
 
+/* @process: the thread's todo list has work that ends a wait. */
+static inline void binder_thread_set_process_todo_ilocked(struct binder_thread *thread,
+							  bool process)
+	REQUIRES(&thread->proc->inner_lock)
+{
+	binder_assert_held(&thread->proc->inner_lock);
+	BINDER_WRITE_ONCE(thread->process_todo, process);
+}
+
 /*
- * May the thread take work of its process: is its own todo list empty, and its stack? It
- * need not have entered the loop (stock behaviour).
+ * May the thread take work of its process: is its stack empty, and has its own todo list nothing
+ * but what was deferred? It need not have entered the loop (stock behaviour).
  */
 static inline bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
 	REQUIRES(&thread->proc->inner_lock)
 {
 	binder_assert_held(&thread->proc->inner_lock);
-	return !thread->stack && bl_empty(&thread->todo);
+	return !thread->stack && !thread->process_todo;
 }
 
 /* Would a read return now? @proc_work: it may take work of the process. */
@@ -161,7 +170,7 @@ static inline void binder_thread_queue_ilocked(struct binder_thread *thread,
 {
 	binder_assert_held(&thread->proc->inner_lock);
 	bl_add_tail(&thread->todo, &work->link);
-	thread->process_todo = true;
+	binder_thread_set_process_todo_ilocked(thread, true);
 }
 
 static inline void binder_thread_queue_deferred_ilocked(struct binder_thread *thread,

@@ -181,7 +181,7 @@ void binder_thread_release(struct binder_thread *thread)
 	bl_del(&thread->waiting_link);
 	unanswered = unwind_ilocked(thread);
 	bl_splice_tail(&todo, &thread->todo);
-	thread->process_todo = false;
+	binder_thread_set_process_todo_ilocked(thread, false);
 	/* A poll through this thread must end. */
 	if (thread->looper & LOOPER_POLL)
 		host_wake_poll(&proc->host, &thread->host);

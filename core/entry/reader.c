@@ -31,7 +31,8 @@ void reader_put_back(struct reader *r, struct binder_work *work)
 		bl_add_head(&thread->proc->todo, &work->link);
 	} else {
 		bl_add_head(&thread->todo, &work->link);
-		thread->process_todo |= r->process_todo;
+		if (r->process_todo)
+			binder_thread_set_process_todo_ilocked(thread, true);
 	}
 	binder_unlock(&thread->proc->inner_lock);
 }

@@ -265,7 +265,7 @@ static void returns_requeue(struct binder_thread *thread, struct binder_transact
 {
 	binder_lock(&thread->proc->inner_lock);
 	bl_add_head(&thread->todo, &t->work.link);
-	thread->process_todo = true;
+	binder_thread_set_process_todo_ilocked(thread, true);
 	binder_unlock(&thread->proc->inner_lock);
 }
 
@@ -405,7 +405,7 @@ static struct binder_work *next_work_ilocked(struct reader *r, enum none *why)
 	binder_assert_held(&r->thread->proc->inner_lock);
 	if (bl_empty(todo)) {
 		/* The work that ended the wait may have been removed again. */
-		thread->process_todo = false;
+		binder_thread_set_process_todo_ilocked(thread, false);
 		if (r->proc_work)
 			todo = &r->thread->proc->todo;
 	}
@@ -422,7 +422,7 @@ static struct binder_work *next_work_ilocked(struct reader *r, enum none *why)
 	bl_del(&work->link);
 	r->from_proc = todo != &thread->todo;
 	if (bl_empty(&thread->todo))
-		thread->process_todo = false;
+		binder_thread_set_process_todo_ilocked(thread, false);
 	return work;
 }
 
@@ -445,10 +445,12 @@ static int check_work_ilocked(struct binder_thread *thread, bool nonblock, bool 
 	}
 	if (binder_thread_has_work_ilocked(thread, *proc_work))
 		return 0;
-	if (nonblock)
-		return -EAGAIN;
-	if (interrupted)
-		return -EINTR;
+	/* What was deferred ends no wait, but comes where none begins or one is ended. */
+	if (nonblock || interrupted) {
+		if (*proc_work && !bl_empty(&thread->todo))
+			return 0;
+		return nonblock ? -EAGAIN : -EINTR;
+	}
 	thread->wait = WAIT_READ;
 	thread->wait_timeout_ms = 0;
 	thread->looper |= LOOPER_WAITING;
@@ -537,7 +539,7 @@ static int returns_read_once(struct binder_thread *thread, struct binder_write_r
 /* If a call for this thread arrives after the load, its delivery sets the priority. */
 static bool is_available_racy(const struct binder_thread *thread)
 {
-	return !BINDER_READ_ONCE(thread->stack) && bl_empty_racy(&thread->todo);
+	return !BINDER_READ_ONCE(thread->stack) && !BINDER_READ_ONCE(thread->process_todo);
 }
 
 int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,

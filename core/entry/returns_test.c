@@ -85,3 +85,53 @@ TEST(returns_behind_a_noop_wait)
 	CHECK(read_withdrawn(8) == 0);
 	CHECK(read_withdrawn(sizeof(u32)) == BINDER_WOULD_BLOCK);
 }
+
+/* The server replies, and the completion waits for what comes next. */
+static void reply_deferred(struct pair *p)
+{
+	const struct world_call reply = { .flags = TF_DEFER_COMPLETE };
+
+	world_reply(p->s, &reply);
+	CHECK(world_write_read(p->s, false) == 0);
+	world_run(&p->w);
+}
+
+static void expect_deferred(struct pair *p)
+{
+	CHECK(world_write_read(p->s, true) == 0);
+	CHECK(pair_expect(p->s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->s, BR_TRANSACTION, NULL));
+}
+
+TEST(returns_keep_what_was_deferred)
+{
+	struct binder_write_read bad = { .read_size = 256, .read_buffer = 0x10 };
+	struct binder_write_read small = { .read_size = 40 };
+	struct pair p;
+	u32 handle;
+
+	pair_begin(&p);
+	handle = pair_send_object(&p, 0x1000, 0x2000);
+	world_resume(p.s, RESUME_INTERRUPTED);
+	while (world_next(p.s, NULL))
+		;
+	pair_call(&p, 0, 1, 0, "x");
+	CHECK(world_write_read(p.s, true) == 0);
+	CHECK(pair_expect(p.s, BR_TRANSACTION, NULL));
+	reply_deferred(&p);
+	pair_call(&p, 0, 2, 0, "y");
+	CHECK(world_ioctl(p.s, BINDER_WRITE_READ, &bad) == -EFAULT);
+	expect_deferred(&p);
+	/* A call that is in the thread's own list, behind the completion, is to be read first. */
+	reply_deferred(&p);
+	small.read_buffer = world_memory(p.server, NULL, 40);
+	CHECK(world_ioctl(p.s, BINDER_WRITE_READ, &small) == BINDER_WOULD_BLOCK);
+	pair_call(&p, 0, 3, 0, "z");
+	world_run(&p.w);
+	CHECK(!p.s->parked);
+	world_call(p.s, &(struct world_call){ .handle = handle });
+	expect_deferred(&p);
+	CHECK(world_poll_read(p.s) == 0);
+	CHECK(pair_expect(p.s, BR_FAILED_REPLY, NULL));
+	CHECK(pair_end(&p));
+}

@@ -192,7 +192,8 @@ static void send(struct actor *a, bool reply, u32 handle, u32 flags)
 	struct binder_transaction_data_sg sg = {
 		.transaction_data = {
 			.target.handle = handle,
-			.flags = flags | TF_ACCEPT_FDS | (dice(a, 4) ? 0 : TF_CLEAR_BUF),
+			.flags = flags | TF_ACCEPT_FDS | (dice(a, 4) ? 0 : TF_CLEAR_BUF) |
+				 (dice(a, 2) ? TF_DEFER_COMPLETE : 0),
 			.data_size = dice(a, 3) ? PARCEL_SIZE : dice(a, 6000),
 			.data.ptr.buffer = at,
 			.data.ptr.offsets = at + offsetof(struct parcel, offsets),

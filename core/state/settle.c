@@ -80,7 +80,7 @@ static void undo_delivery(struct binder_transaction *t)
 	if (thread) {
 		binder_assert_held(&thread->proc->inner_lock);
 		bl_add_head(&thread->todo, &t->work.link);
-		thread->process_todo = true;
+		binder_thread_set_process_todo_ilocked(thread, true);
 		binder_wake_ilocked(proc, thread, false);
 	} else {
 		bl_add_head(&proc->todo, &t->work.link);

@@ -24,6 +24,8 @@ struct frozen_state {
 #define BR_FROZEN_BINDER _IOR('r', 21, struct frozen_state)
 #define BR_CLEAR_FREEZE_NOTIFICATION_DONE _IOR('r', 22, binder_uintptr_t)
 
+#define TF_DEFER_COMPLETE 0x80
+
 #define BC_REQUEST_FREEZE_NOTIFICATION _IOW('c', 19, struct binder_handle_cookie)
 #define BC_CLEAR_FREEZE_NOTIFICATION _IOW('c', 20, struct binder_handle_cookie)
 #define BC_FREEZE_NOTIFICATION_DONE _IOW('c', 21, binder_uintptr_t)

@@ -70,6 +70,18 @@ static uint32_t poll_now(struct client *client)
 	return polling->count ? polling->events : 0;
 }
 
+TEST(defer_poll, "poll(2) shows no deferred completion.", "kernel defer_complete")
+{
+	struct client *manager = manager_new(), *client = client_new();
+
+	put_free(manager, call_received(client, 0, manager));
+	reply(manager, .flags = TF_DEFER_COMPLETE);
+	EXPECT_EQ(poll_now(manager) & POLLIN, 0);
+	call(client_new(), 0);
+	EXPECT_EQ(poll_now(manager) & POLLIN, POLLIN);
+	expect_sent(manager, BR_TRANSACTION);
+}
+
 static uint32_t epoll_now(struct polling *polling)
 {
 	polling->timeout_ms = 50;

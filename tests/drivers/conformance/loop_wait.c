@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Blocked reads: what wakes them, which of several threads gets the work, and signals. */
+/*
+ * Blocked reads: what wakes them, which of several threads gets the work, signals, and completions
+ * that wake nobody (TF_DEFER_COMPLETE).
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -295,4 +298,166 @@ TEST(wait_nonblock_may_be_set_later,
 	client_run(client, set_nonblock, client);
 	read_begin(client);
 	EXPECT_ERR(read_end(client, 1000), EAGAIN);
+}
+
+/* The server's thread has answered a call, and its completion was deferred. */
+static void answer_deferred(struct client *server, bool sg)
+{
+	struct client *client = client_new();
+
+	put_free(server, call_received(client, 0, server));
+	reply(server, .flags = TF_DEFER_COMPLETE, .sg = sg);
+	EXPECT_EQ(expect_sent(client, BR_REPLY)->txn.flags, TF_DEFER_COMPLETE);
+}
+
+TEST(defer_until_the_next_call,
+     "With TF_DEFER_COMPLETE a reply's BR_TRANSACTION_COMPLETE comes with the next call.",
+     "defer_complete")
+{
+	struct client *manager = blocking_manager();
+
+	for (int sg = 0; sg < 2; sg++) {
+		answer_deferred(manager, sg);
+		park(manager);
+		call(client_new(), 0, .code = 6);
+		woken(manager);
+		EXPECT_EQ(manager->last.read_consumed,
+			  12 + sizeof(struct binder_transaction_data));
+		answer(manager, expect_sent(manager, BR_TRANSACTION));
+	}
+}
+
+TEST(defer_keeps_no_call_away, "A thread with a deferred completion gets calls of the process.",
+     "defer_complete")
+{
+	struct client *manager = blocking_manager(), *thread;
+
+	answer_deferred(manager, false);
+	thread = parked_thread(manager);
+	call(client_new(), 0, .code = 1);
+	woken(thread);
+	put_free(thread, expect(thread, BR_TRANSACTION));
+	reply(thread, .flags = TF_DEFER_COMPLETE);
+	call(client_new(), 0, .code = 2); /* no thread waits */
+	answer(manager, expect_sent(manager, BR_TRANSACTION));
+	answer_deferred(manager, false);
+	park(thread);
+	park(manager);
+	call(client_new(), 0, .code = 3);
+	call(client_new(), 0, .code = 4);
+	woken(manager);
+	EXPECT_EQ(expect_sent(manager, BR_TRANSACTION)->txn.code, 3);
+	woken(thread);
+	EXPECT_EQ(expect_sent(thread, BR_TRANSACTION)->txn.code, 4);
+}
+
+TEST(defer_read_without_waiting, "A read that does not wait returns a deferred completion.",
+     "defer_complete")
+{
+	struct client *manager = manager_new();
+
+	answer_deferred(manager, false);
+	expect_only(manager, BR_TRANSACTION_COMPLETE);
+}
+
+TEST(defer_interrupted,
+     "A deferred completion is returned instead of EINTR, and when a descriptor is closed.",
+     "kernel defer_complete")
+{
+	struct client *manager = blocking_manager(), *closer = client_thread(manager);
+
+	catch_with(manager, 0);
+	answer_deferred(manager, false);
+	park(manager);
+	send_signal(manager);
+	woken(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	park(manager);
+	send_signal(manager);
+	EXPECT_ERR(read_end(manager, STEP_TIMEOUT_MS), EINTR);
+	answer_deferred(manager, false);
+	park(manager);
+	client_run(closer, close_dup, closer);
+	woken(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+}
+
+TEST(defer_in_nested_calls,
+     "A thread that waits for a reply gets a deferred completion with other work only.",
+     "defer_complete")
+{
+	struct client *manager = manager_new(), *client = client_new();
+	uint32_t handle = give(client, manager, 0x10, 0x20, 0);
+	const struct returned *got = call_received(client, 0, manager);
+
+	call(manager, handle);
+	put_free(client, expect_sent(client, BR_TRANSACTION));
+	reply(client, .flags = TF_DEFER_COMPLETE);
+	expect_nothing(client);
+	expect_sent(manager, BR_REPLY);
+	answer(manager, got);
+	finish_call(client);
+}
+
+TEST(defer_before_a_oneway_call,
+     "A deferred completion comes before that of a later one-way call.",
+     "defer_complete pending_frozen")
+{
+	struct client *manager = manager_new(), *server = client_new();
+	uint32_t handle = give(server, manager, 0x10, 0x20, 0);
+
+	EXPECT_OK(freeze(manager, server, true, 0));
+	answer_deferred(manager, false);
+	call_oneway(manager, handle);
+	expect_sent(manager, BR_TRANSACTION_PENDING_FROZEN);
+	expect_nothing(manager);
+}
+
+TEST(defer_in_a_small_buffer, "In a buffer of 80 bytes a deferred completion comes alone.",
+     "defer_complete")
+{
+	struct client *manager = manager_new();
+
+	answer_deferred(manager, false);
+	call(client_new(), 0);
+	EXPECT_OK(read_once(manager, 80));
+	EXPECT_EQ(manager->last.read_consumed, 8);
+	expect_sent(manager, BR_TRANSACTION);
+}
+
+TEST(defer_not_if_the_reply_fails, "A failed reply's completion is not deferred.", "defer_complete")
+{
+	struct client *manager = blocking_manager();
+	struct client *client = client_open((struct client_options){ .map_size = 16 * 1024 });
+
+	put_free(manager, call_received(client, 0, manager));
+	reply(manager, .flags = TF_DEFER_COMPLETE, .size = 20 * 1024);
+	read_begin(manager);
+	woken(manager);
+	expect(manager, BR_TRANSACTION_COMPLETE);
+	expect_sent(client, BR_FAILED_REPLY);
+}
+
+TEST(defer_ends_with_the_thread, "A deferred completion ends with its thread.", "defer_complete")
+{
+	struct client *manager = manager_new();
+	int32_t zero = 0;
+
+	answer_deferred(manager, false);
+	EXPECT_OK(client_ioctl(manager, BINDER_THREAD_EXIT, &zero));
+	expect_nothing(manager);
+	round_trip(client_new(), 0, manager);
+}
+
+TEST(defer_in_calls, "TF_DEFER_COMPLETE has no effect on calls.")
+{
+	struct client *manager = manager_new(), *client = client_new();
+
+	call(client, 0, .flags = TF_DEFER_COMPLETE | TF_ONE_WAY);
+	expect_only(client, BR_TRANSACTION_COMPLETE);
+	expect(manager, BR_TRANSACTION);
+	call(client, 0, .flags = TF_DEFER_COMPLETE);
+	expect_nothing(client);
+	answer(manager, expect(manager, BR_TRANSACTION));
+	finish_call(client);
 }

@@ -7,6 +7,7 @@ caps/NAME, one "CAPABILITY reason" a line. `module-KERNEL` and `ref-KERNEL` stan
 of vm/kernels.tsv than 6.12; for one of arm64 the program is taken from build/arm64.
 """
 import contextlib
+import glob
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -125,8 +127,18 @@ def run_on_daemon(where, options):
     return status
 
 
+def knows_deferral(kernel):
+    """Does the kernel's own header have TF_DEFER_COMPLETE?"""
+    pattern = f"{TOP}/build/vm/{kernel}/headers/usr/src/*/include/uapi/linux/android/binder.h"
+    return any("TF_DEFER_COMPLETE" in Path(name).read_text(encoding="utf-8")
+               for name in glob.glob(pattern))
+
+
 def run_in_machine(where, options):
     """Returns the exit status."""
+    words = caps(where.caps) + list(where.suite)
+    if where.driver == "rust" and not knows_deferral(where.kernel):
+        words += ["--cap", "defer_complete=the driver is older"]
     arm64 = where.kernel.endswith("-arm64")
     program = f"{TOP}/build/arm64/bin" if arm64 else BIN
     limit = "360" if arm64 else VM_TEST_TIMEOUT_S
@@ -134,7 +146,7 @@ def run_in_machine(where, options):
     return subprocess.call([TOP + "/vm/run", "--kernel", where.kernel, "--driver", where.driver,
                             *parameters, "--timeout", VM_TIMEOUT_S, "--",
                             program + "/anybinder-conformance", "--timeout", limit,
-                            *caps(where.caps), *where.suite, *options])
+                            *words, *options])
 
 
 def main(name, *options):

@@ -100,7 +100,7 @@ static struct binder_transaction_data_sg random_parcel(struct fuzz *f, u32 nr)
 		.transaction_data = {
 			.target.handle = (u32)sane(f, dice(f, 3)),
 			.code = dice(f, 4),
-			.flags = (u32)sane(f, dice(f, 0x80)),
+			.flags = (u32)sane(f, dice(f, 0x100)),
 			.data_size = sane(f, objects * 40 + dice(f, 4) * 4),
 			.offsets_size = sane(f, objects * 8),
 			.data.ptr.buffer = sane(f, scratch),
