@@ -322,6 +322,8 @@ int actor_write_read(struct actor *a, bool read, bool nonblock)
 	scenario_log("actor %u: %d, wrote %llu of %zu, read %llu", a->id, ret,
 		     (unsigned long long)bwr.write_consumed, len,
 		     (unsigned long long)bwr.read_consumed);
+	if ((ret == -EAGAIN || ret == -EINTR) && bwr.write_consumed == len)
+		model_not_read(a);
 	read_returns(a, bwr.read_consumed);
 	if (ret == -ENOMEM || ret == -ESHUTDOWN || ret == -EINTR || ret == -EAGAIN)
 		return ret;

@@ -139,7 +139,7 @@ static void check_waiting(const struct binder_thread *thread, const struct actor
 	       "a lost wake-up: a thread waits and has work", thread->proc, (u64)thread->tid, 0);
 	if (!a->waiting)
 		return;
-	expect(!available || bl_linked(&thread->waiting_link),
+	expect(thread->stack || bl_linked(&thread->waiting_link),
 	       "a waiting thread is not in the list of waiting threads", thread->proc,
 	       (u64)thread->tid, 0);
 	if (!available)

@@ -91,6 +91,12 @@ void model_completed(struct actor *a, u32 br)
 	top->completed = true;
 }
 
+void model_not_read(struct actor *a)
+{
+	if (a->nr_sent && !a->depth && !a->process->confused && !a->process->dying)
+		scenario_fail("actor %u: a completion is due, and was not read", a->id);
+}
+
 static void fail_call(struct actor *a, struct frame *top)
 {
 	struct message *m = &a->process->scenario->messages[top->message];

@@ -18,6 +18,11 @@ MUTANTS = {
         "binder_wake_proc_ilocked",
         "binder_wake_ilocked(proc, binder_select_thread_ilocked(proc), false);",
         "(void)proc;"),
+    "a deferred completion keeps calls away": (
+        "check_work_ilocked", "*proc_work = binder_thread_is_available_ilocked(thread);",
+        "*proc_work = !thread->stack && bl_empty(&thread->todo);"),
+    "a deferred completion is not returned": (
+        "check_work_ilocked", "if (*proc_work && !bl_empty(&thread->todo)) return 0;", ""),
     "a node is found and pinned without the lock": (
         "binder_node_find",
         "node = node_pinned(bt_find(&proc->nodes, &ptr, compare_ptr)); "

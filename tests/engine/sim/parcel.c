@@ -144,6 +144,8 @@ static u32 flags_of(struct scenario *scenario, enum message_kind kind)
 
 	if (kind == ONEWAY)
 		flags |= TF_ONE_WAY | (one_in(scenario, 2) ? TF_UPDATE_TXN : 0);
+	if (kind == REPLY && one_in(scenario, 2))
+		flags |= TF_DEFER_COMPLETE;
 	if (one_in(scenario, 4))
 		flags |= TF_CLEAR_BUF;
 	return flags;

@@ -294,6 +294,8 @@ u32 model_last_message(const struct scenario *scenario);
 u32 model_message(struct actor *a, enum message_kind kind, bool scribbled);
 void model_sent(struct actor *a, enum message_kind kind, u32 message);
 void model_completed(struct actor *a, u32 br);
+/* A read that does not wait, or whose wait was interrupted, returned nothing. */
+void model_not_read(struct actor *a);
 void model_failed(struct actor *a, u32 br);
 void model_call_arrived(struct actor *a, u32 message);
 void model_reply_arrived(struct actor *a, u32 message);
