@@ -207,6 +207,10 @@ static void make_txn(struct command *command)
 		command->field[TXN_FLAGS] |= percent(50) ? 0x20 : 1 + below(0x1000);
 	if (command->op == COMMAND_REPLY && !wrong())
 		command->field[TXN_FLAGS] &= ~(int64_t)TF_ONE_WAY;
+	if (command->op == COMMAND_REPLY && gen.omit->deferral)
+		command->field[TXN_FLAGS] &= ~(int64_t)TF_DEFER_COMPLETE;
+	else if (command->op == COMMAND_REPLY && percent(25))
+		command->field[TXN_FLAGS] |= TF_DEFER_COMPLETE;
 	command->field[TXN_SG] = percent(10);
 	command->field[TXN_POLITE] = !percent(gen.traits.rude);
 	if (percent(gen.traits.objects))

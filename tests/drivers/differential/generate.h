@@ -7,9 +7,10 @@
 
 #include "script.h"
 
-/* What a script must not use, for older drivers. */
+/* What a script must not use, for drivers that lack it. */
 struct omissions {
 	bool freeze_notices; /* BC_REQUEST_FREEZE_NOTIFICATION and its kin */
+	bool deferral;	     /* TF_DEFER_COMPLETE in replies */
 };
 
 struct script *generate(uint64_t seed, size_t steps, const struct omissions *omit);

@@ -35,6 +35,7 @@ static const struct option long_options[] = {
 	{ "steps", required_argument, NULL, 'l' },
 	{ "out", required_argument, NULL, 'o' },
 	{ "omit-freeze-notices", no_argument, NULL, 'f' },
+	{ "omit-deferral", no_argument, NULL, 'c' },
 	{ "in-loop", no_argument, NULL, 'i' },
 	{ "replace-steps", required_argument, NULL, 'r' },
 	{ "print-script", no_argument, NULL, 'p' },
@@ -52,6 +53,7 @@ static const char usage[] =
 	"                         one with floods of one-way calls has half as many more\n"
 	"  --out DIR              write NAME.transcript there, instead of all to stdout\n"
 	"  --omit-freeze-notices  scripts without freeze notifications, for 6.1\n"
+	"  --omit-deferral        scripts without TF_DEFER_COMPLETE in replies\n"
 	"  --in-loop              each thread enters the loop (BC_ENTER_LOOPER) before all else\n"
 	"  --replace-steps N      have the daemon hand over before every Nth step\n"
 	"  --print-script         print the scripts instead of playing them\n"
@@ -173,6 +175,8 @@ static void parse_options(int argc, char **argv)
 			options.out = optarg;
 		else if (option == 'f')
 			options.omit.freeze_notices = true;
+		else if (option == 'c')
+			options.omit.deferral = true;
 		else if (option == 'i')
 			options.in_loop = true;
 		else if (option == 'r')

@@ -15,10 +15,10 @@ import sides
 BATCH = 96
 
 
-def differ(candidates, pair, old, options, work):
+def differ(candidates, pair, omit, options, work):
     """Which of the candidates (lists of steps) make a difference still."""
     dirs = []
-    for name in ["scripts"] + [f"{place}{'-old' if old else ''}" for place in "ab"]:
+    for name in ["scripts"] + [sides.directory_of(place, omit) for place in "ab"]:
         dirs.append(f"{work}/{name}")
         shutil.rmtree(dirs[-1], ignore_errors=True)
         os.makedirs(dirs[-1])
@@ -85,11 +85,10 @@ def by_commands(steps, judge):
         parts = [part for part in parts if part in heads or part in kept]
 
 
-def script_of(name, old, options):
+def script_of(name, omit, options):
     """The steps of a seed or of a file."""
     if name.startswith("seed-"):
-        arguments = ["--seed", name[5:], "--steps", str(options.steps)]
-        arguments += ["--omit-freeze-notices"] if old else []
+        arguments = ["--seed", name[5:], "--steps", str(options.steps), *omit]
     else:
         arguments = [path for path in options.script + options.kept[True] + options.kept[False]
                      if sides.script_name(path) == name]
@@ -98,14 +97,14 @@ def script_of(name, old, options):
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
-def minimise(pair, old, name, options, out):
+def minimise(pair, omit, name, options, out):
     work = out + "/minimise"
 
     def judge(candidates):
-        return differ(candidates, pair, old, options, work)
+        return differ(candidates, pair, omit, options, work)
 
-    steps = script_of(name, old, options)
-    texts = [sides.transcript(f"{out}/{side}{'-old' if old else ''}/{name}.transcript")
+    steps = script_of(name, omit, options)
+    texts = [sides.transcript(f"{out}/{sides.directory_of(side, omit)}/{name}.transcript")
              for side in pair]
     reached = 0
     for one, other in zip(*texts):
@@ -125,5 +124,5 @@ def minimise(pair, old, name, options, out):
     judge([steps])
     for place, side in zip("ab", pair):
         print(f"--- {side}")
-        for line in sides.transcript(f"{work}/{place}{'-old' if old else ''}/0.transcript"):
+        for line in sides.transcript(f"{work}/{sides.directory_of(place, omit)}/0.transcript"):
             print(line[:160])

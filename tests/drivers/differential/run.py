@@ -70,17 +70,17 @@ def unpack_kept(directory):
     return paths
 
 
-def play_side(name, old, options, out):
+def play_side(name, omit, options, out):
     """All scripts of one side in one go; the directory of its transcripts."""
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     scripts = options.kept[False] + options.script
     if name not in sides.RUST_PAIR:
         scripts += options.kept[True]
-    if old:
+    if "--omit-freeze-notices" in omit:
         scripts = [path for path in scripts if not sides.is_new(path)]
     jobs = [["--seed", str(options.first), "--seeds", str(options.seeds),
-             "--steps", str(options.steps)] + (["--omit-freeze-notices"] if old else [])]
+             "--steps", str(options.steps), *omit]]
     if not options.seeds:
         jobs = []
     loop = ["--in-loop"] if options.in_loop else []
@@ -142,20 +142,20 @@ def main():
     tap, todo = [], {}
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for index, pair in enumerate(options.pair):
-            old = "stock" in pair
+            omit = sides.omissions(pair)
             for place, name in enumerate(pair):
-                key = (name, old, place if options.twice else 0)
+                key = (name, omit, place if options.twice else 0)
                 if key not in todo:
-                    suffix = f"{'-old' if old else ''}{place if options.twice else ''}"
-                    todo[key] = pool.submit(play_side, name, old, options,
-                                            f"{options.out}/{name}{suffix}")
+                    out = f"{options.out}/{sides.directory_of(name, omit)}"
+                    todo[key] = pool.submit(play_side, name, omit, options,
+                                            out + (str(place) if options.twice else ""))
     for pair in options.pair:
-        old = "stock" in pair
-        outs = [todo[(name, old, place if options.twice else 0)].result()
+        omit = sides.omissions(pair)
+        outs = [todo[(name, omit, place if options.twice else 0)].result()
                 for place, name in enumerate(pair)]
         differing = compare(pair, outs, options, tap)
         if options.minimise and differing:
-            minimise.minimise(pair, old, differing[0], options, options.out)
+            minimise.minimise(pair, omit, differing[0], options, options.out)
             break
     print(f"took {time.monotonic() - started:.0f} s", file=sys.stderr)
     print(f"1..{len(tap)}")

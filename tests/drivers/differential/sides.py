@@ -168,5 +168,18 @@ SIDES = {
 # This project's drivers; the others are the kernel's.
 OURS = {"module", "module612", "module61", "usermodule", "usermodule612", "fuse", "replaced",
         "module32", "fuse32"}
+
+
+def omissions(pair):
+    """What the scripts of a pair must not use: options of anybinder-differential."""
+    old = ["--omit-freeze-notices"] if "stock" in pair else []
+    return tuple(old + ([] if OURS.issuperset(pair) else ["--omit-deferral"]))
+
+
+def directory_of(name, omit):
+    """Where a driver's transcripts of such scripts are."""
+    return name + ("-old" if "--omit-freeze-notices" in omit else "" if omit else "-ours")
+
+
 # What the Rust driver differs in is assigned to classes (vm/rust-driver/compare.py).
 RUST_PAIR = {"c", "rust"}
