@@ -84,7 +84,8 @@ static void (*const drop[WORK_TYPES])(struct binder_work *) = {
 
 /*
  * Dequeues work until there is some to drop; NULL: none is left. Work that lives on may be
- * freed by its owner as soon as the lock is released, so it is not looked at afterwards.
+ * freed by its owner as soon as the lock is released, so it is not looked at afterwards. What a
+ * node has to tell the process is told by another thread.
  */
 static struct binder_work *pop_droppable(struct binder_proc *proc, struct bl_list *todo)
 {
@@ -93,10 +94,12 @@ static struct binder_work *pop_droppable(struct binder_proc *proc, struct bl_lis
 	binder_lock(&proc->inner_lock);
 	while (!work && !bl_empty(todo)) {
 		work = bl_entry(bl_pop(todo), struct binder_work, link);
-		if (!drop[work->type]) {
-			BINDER_COVER(WORK_OF_ANOTHER_OWNER);
-			work = NULL;
-		}
+		if (drop[work->type])
+			break;
+		BINDER_COVER(WORK_OF_ANOTHER_OWNER);
+		if (work->type == WORK_NODE && !proc->is_dead)
+			binder_proc_queue_ilocked(proc, work);
+		work = NULL;
 	}
 	binder_unlock(&proc->inner_lock);
 	return work;

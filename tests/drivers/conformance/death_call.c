@@ -131,6 +131,22 @@ TEST(thread_exit_gives_its_own_work_up,
 	complete_call(manager, got, other);
 }
 
+TEST(thread_exit_keeps_objects,
+     "BR_INCREFS and BR_ACQUIRE that an exiting thread has not read go to another one.",
+     "objects_outlive_threads")
+{
+	struct client *manager = manager_new(), *client = client_new();
+	struct client *thread = client_thread(client);
+
+	send_cmd(thread, BC_ENTER_LOOPER);
+	thread->show_refs = true;
+	call_oneway(client, 0, .objects = { OBJ_BINDER(0x10, 0x20) });
+	thread_exit(client);
+	EXPECT_EQ(expect(thread, BR_INCREFS)->ref.ptr, 0x10);
+	EXPECT_EQ(expect(thread, BR_ACQUIRE)->ref.ptr, 0x10);
+	expect(manager, BR_TRANSACTION);
+}
+
 TEST(thread_exit_keeps_the_process, "The other threads of a process go on.")
 {
 	struct client *manager = manager_new(), *worker = client_thread(manager);

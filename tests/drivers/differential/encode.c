@@ -138,6 +138,8 @@ static void do_txn(const struct command *command, uint32_t cmd)
 	say(out.world, "  > %s to %u\n", command_name(is_reply ? BC_REPLY : BC_TRANSACTION),
 	    td.transaction_data.target.handle);
 	put_txn(&td, is_reply, command->field[TXN_SG]);
+	for (unsigned int i = 0; i < command->nr_objects; i++)
+		out.client->told[out.thread] |= strchr("bw", command->objects[i].kind) != NULL;
 	if (is_reply) {
 		note(EFFECT_REPLIED, 0);
 		out.replied++;

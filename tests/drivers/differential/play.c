@@ -89,14 +89,18 @@ static void do_wr(const struct step *step)
 
 static void do_drain(const struct step *step)
 {
+	struct client *client = &world->clients[step->client];
+
 	for (int i = 0; i < DRAIN_READS; i++) {
 		struct binder_write_read bwr = {
 			.read_buffer = (uintptr_t)world_read_room(world),
 			.read_size = PUMP_ROOM,
 		};
 
-		if (!write_read(step, &bwr))
+		if (!write_read(step, &bwr)) {
+			client->told[step->thread] &= client->waiting[step->thread];
 			return;
+		}
 	}
 }
 
@@ -124,22 +128,27 @@ static void do_value(const struct step *step)
 
 static void do_exit(const struct step *step)
 {
+	struct client *client = &world->clients[step->client];
 	int64_t unread = step->field[EXIT_UNREAD];
 	int zero = 0;
 
 	/*
-	 * An unread call or reply of an exiting thread keeps its buffer on stock
-	 * (docs/PROTOCOL.md). A thread that cannot be waiting for a reply has none.
+	 * An unread call or reply of an exiting thread keeps its buffer on stock, and what it is
+	 * told of its objects is lost (docs/PROTOCOL.md). A thread that cannot be waiting for a
+	 * reply has no unread one; one that is may not be able to read the other.
 	 */
-	if (unread == UNREAD_NONE ||
-	    (unread == UNREAD_OTHERS && world->clients[step->client].calls[step->thread]))
+	if (unread == UNREAD_NONE || (unread == UNREAD_OTHERS && (client->calls[step->thread] ||
+								  client->told[step->thread])))
 		do_drain(step);
+	if (unread != UNREAD_CALLS && client->told[step->thread] && client->waiting[step->thread])
+		return;
 	do_ioctl(step, BINDER_THREAD_EXIT, &zero);
 	say(world, "\n");
-	world->clients[step->client].serving[step->thread] = 0;
-	world->clients[step->client].waiting[step->thread] = false;
-	world->clients[step->client].calls[step->thread] = 0;
-	world->clients[step->client].entered[step->thread] = false;
+	client->serving[step->thread] = 0;
+	client->waiting[step->thread] = false;
+	client->calls[step->thread] = 0;
+	client->told[step->thread] = false;
+	client->entered[step->thread] = false;
 }
 
 static void do_manager_ext(const struct step *step)

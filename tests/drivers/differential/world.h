@@ -56,6 +56,7 @@ struct client {
 	unsigned int serving[MAX_THREADS]; /* sync calls received and not replied to */
 	bool waiting[MAX_THREADS];	   /* for the end of a sync call */
 	unsigned int calls[MAX_THREADS];   /* sync calls sent whose reply was not read */
+	bool told[MAX_THREADS];		   /* of an own object that it sent, and has not read it */
 	bool entered[MAX_THREADS];	   /* the loop, where the target asks for it */
 };
 

@@ -255,11 +255,9 @@ static void read_returns(struct actor *a, u64 consumed)
 	}
 }
 
-/* Work of nodes that is queued for the thread is lost, as with the stock driver. */
 void actor_exit_thread(struct actor *a)
 {
 	actor_ioctl(a, BINDER_THREAD_EXIT, &(s32){ 0 }, false);
-	a->process->lost_work = true;
 	model_forget_thread(a);
 }
 

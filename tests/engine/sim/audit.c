@@ -343,9 +343,7 @@ static u32 length(const struct bl_list *list)
 	return nr;
 }
 
-/* @lost_work: the node may be unused, and its owner not notified of that. */
-static void check_node(const struct binder_node *node, const struct binder_proc *proc,
-		       bool lost_work)
+static void check_node(const struct binder_node *node, const struct binder_proc *proc)
 {
 	const struct expected *e = of_node(node);
 	u32 waiting = length(&node->async_todo), pins = (u32)host_atomic_read(&node->pins);
@@ -374,8 +372,7 @@ static void check_node(const struct binder_node *node, const struct binder_proc 
 	expect(e->async - waiting == node->async_busy, "one-way calls of a node in flight", proc,
 	       e->async, waiting);
 	expect(e->refs || pins || node->local_strong || node->local_weak ||
-		       bl_linked(&node->work.link) ||
-		       (lost_work && (node->has_strong || node->has_weak)),
+		       bl_linked(&node->work.link),
 	       "a node without a reference", proc, id, 0);
 }
 
@@ -389,7 +386,7 @@ static void check_own_objects(struct binder_proc *proc, const struct process *pr
 		const struct binder_node *node = bt_entry(n, struct binder_node, by_ptr);
 		u64 object = (node->ptr - object_ptr(0)) / 0x10;
 
-		check_node(node, proc, process->lost_work);
+		check_node(node, proc);
 		if (object < OBJECTS) {
 			strong[object] = node->has_strong;
 			weak[object] = node->has_weak;
@@ -478,7 +475,7 @@ void audit(struct scenario *scenario, bool idle)
 	bl_for_each (proc, &binder_world.procs, world_link)
 		check_own_objects(proc, process_of(proc));
 	bl_for_each (node, &binder_world.dead_nodes, dead_link)
-		check_node(node, NULL, false);
+		check_node(node, NULL);
 	binder_stats_add(&stats, &binder_stats_world);
 	bl_for_each (proc, &binder_world.procs, world_link)
 		binder_stats_add(&stats, &proc->stats);

@@ -107,7 +107,6 @@ struct process {
 	bool permanent; /* the director's own: never killed */
 	bool dying;
 	bool confused; /* a return was lost: its model is unreliable */
-	bool lost_work; /* a thread exited, with the node work queued for it (stock behaviour) */
 	bool frozen;   /* BINDER_FREEZE succeeded */
 	u32 freezes;   /* begun */
 	u32 freezing;  /* in progress */
