@@ -143,10 +143,16 @@ static inline void host_thread_destroy(struct host_thread *thread);
 /* ---- identity --------------------------------------------------------- */
 
 /*
- * Process number of the opener, in the engine's own numbering, for logs, reports
- * and BINDER_FREEZE. [atomic]
+ * Process number of the opener, in the engine's own numbering, for logs and
+ * reports. [atomic]
  */
 static inline s32 host_proc_pid(const struct host_proc *proc);
+/*
+ * Is @pid the number of @proc's process, also of a dead one, in the pid namespace
+ * of @viewer's, which is the caller? For BINDER_FREEZE. [atomic]
+ */
+static inline bool host_proc_has_pid(const struct host_proc *proc,
+				     const struct host_proc *viewer, s32 pid);
 /*
  * The number of @subject's process in the pid namespace of @viewer's process; 0 if
  * it has none there. [sleeps]

@@ -179,8 +179,7 @@ static int ioctl_freeze(struct binder_thread *thread, void *arg)
 
 static int frozen_info(struct binder_thread *thread, void *arg)
 {
-	(void)thread;
-	return binder_freeze_info(arg);
+	return binder_freeze_info(thread, arg);
 }
 
 static int oneway_spam_detection(struct binder_thread *thread, void *arg)

@@ -94,10 +94,11 @@ static void notify_refs(struct binder_proc *proc, bool frozen)
 /* ---- BINDER_FREEZE --------------------------------------------------------------- */
 
 /*
- * The newest open of process @pid that is older than @after (NULL: the newest of all), with
- * a reference. The stock driver uses this order.
+ * The newest open of process @pid, as @thread's process sees it, that is older than @after (NULL:
+ * the newest of all), with a reference. The stock driver uses this order.
  */
-static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
+static struct binder_proc *next_open(const struct binder_thread *thread, s32 pid,
+				     const struct binder_proc *after)
 {
 	struct binder_proc *proc, *found = NULL;
 	bool passed = !after;
@@ -106,7 +107,7 @@ static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 	binder_pi_mutex_lock(&binder_world.lock);
 	for (link = binder_world.procs.prev; link != &binder_world.procs; link = link->prev) {
 		proc = bl_entry(link, struct binder_proc, world_link);
-		if (passed && proc->pid == pid) {
+		if (passed && host_proc_has_pid(&proc->host, &thread->proc->host, pid)) {
 			found = proc;
 			binder_proc_get(proc);
 			break;
@@ -117,9 +118,9 @@ static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 	return found;
 }
 
-#define for_each_open(proc, next, pid)                                                       \
-	for (proc = next_open(pid, NULL), next = NULL; proc;                                 \
-	     next = next_open(pid, proc), binder_proc_put(proc), proc = next)
+#define for_each_open(proc, next, thread, pid)                                               \
+	for (proc = next_open(thread, pid, NULL), next = NULL; proc;                         \
+	     next = next_open(thread, pid, proc), binder_proc_put(proc), proc = next)
 
 /*
  * next_open() to freeze or thaw it; -EPERM if @thread may not. Of a process with several
@@ -128,7 +129,7 @@ static struct binder_proc *next_open(s32 pid, const struct binder_proc *after)
 static int next_permitted(const struct binder_thread *thread, s32 pid,
 			  const struct binder_proc *after, struct binder_proc **found)
 {
-	struct binder_proc *proc = next_open(pid, after);
+	struct binder_proc *proc = next_open(thread, pid, after);
 	int err = 0;
 
 	if (proc)
@@ -270,13 +271,13 @@ int binder_freeze_resume(struct binder_thread *thread, int ended)
 	return err == -EAGAIN && ended ? ended : err;
 }
 
-int binder_freeze_info(struct binder_frozen_status_info *info)
+int binder_freeze_info(const struct binder_thread *thread, struct binder_frozen_status_info *info)
 {
 	struct binder_proc *proc, *next;
 	bool any = false;
 	u32 sync = 0, async = 0;
 
-	for_each_open(proc, next, (s32)info->pid) {
+	for_each_open(proc, next, thread, (s32)info->pid) {
 		any = true;
 		binder_lock(&proc->inner_lock);
 		sync |= proc->sync_recv | (u32)is_busy_ilocked(proc) << 1;

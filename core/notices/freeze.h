@@ -30,15 +30,15 @@ bool binder_freeze_deliver_ilocked(struct binder_proc *proc, struct binder_notic
 	REQUIRES(&proc->inner_lock);
 
 /*
- * BINDER_FREEZE of all opens of process info->pid. 0; -EINVAL no such process; -EPERM the
- * host does not allow it, of the newest open or of an older one; -EAGAIN calls
- * were still outstanding when the time was up, and the process is not frozen;
+ * BINDER_FREEZE of all opens of process info->pid, a number of the caller's pid namespace. 0;
+ * -EINVAL no such process; -EPERM the host does not allow it, of the newest open or of an older
+ * one; -EAGAIN calls were still outstanding when the time was up, and the process is not frozen;
  * BINDER_WOULD_BLOCK: the caller waits, then calls binder_freeze_resume() with 0 if it was woken,
  * or with the -EAGAIN or -EINTR that ended its wait.
  */
 int binder_freeze_ioctl(struct binder_thread *thread, const struct binder_freeze_info *info);
 int binder_freeze_resume(struct binder_thread *thread, int ended);
-/* BINDER_GET_FROZEN_INFO. -EINVAL: no such process. */
-int binder_freeze_info(struct binder_frozen_status_info *info);
+/* BINDER_GET_FROZEN_INFO of such a number. -EINVAL: no such process. */
+int binder_freeze_info(const struct binder_thread *thread, struct binder_frozen_status_info *info);
 
 #endif

@@ -185,6 +185,12 @@ static inline s32 host_proc_pid(const struct host_proc *proc)
 	return proc->pid;
 }
 
+static inline bool host_proc_has_pid(const struct host_proc *proc,
+				     const struct host_proc *viewer, s32 pid)
+{
+	return pid && namespaces_number(proc, viewer) == pid;
+}
+
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer)
 {

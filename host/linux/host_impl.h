@@ -160,6 +160,12 @@ static inline s32 host_proc_pid(const struct host_proc *proc)
 	return identity_pid(proc);
 }
 
+static inline bool host_proc_has_pid(const struct host_proc *proc,
+				     const struct host_proc *viewer, s32 pid)
+{
+	return identity_has_pid(proc, pid);
+}
+
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer)
 {

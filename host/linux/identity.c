@@ -41,6 +41,16 @@ s32 identity_pid(const struct host_proc *proc)
 	return proc->task->pid;
 }
 
+bool identity_has_pid(const struct host_proc *proc, s32 pid)
+{
+	struct pid_namespace *ns = task_active_pid_ns(current);
+
+	/* In the initial namespace the number is known, also when the process has ended. */
+	if (!ns->level)
+		return proc->task->pid == pid;
+	return pid && task_tgid_nr_ns(proc->task, ns) == pid;
+}
+
 s32 identity_pid_seen_by_current(const struct host_proc *proc)
 {
 	return task_tgid_nr_ns(proc->task, task_active_pid_ns(current));

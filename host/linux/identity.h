@@ -35,6 +35,14 @@ void identity_destroy(struct host_proc *proc);
  */
 s32 identity_pid(const struct host_proc *proc);
 /**
+ * identity_has_pid() - does the caller know an opener by this number?
+ * @proc: the open
+ * @pid: a process number in the pid namespace of the caller
+ *
+ * Return: whether it is the opener's.
+ */
+bool identity_has_pid(const struct host_proc *proc, s32 pid);
+/**
  * identity_pid_seen_by_current() - process number in the pid namespace of the caller
  * @proc: the open
  *

@@ -155,6 +155,13 @@ static inline s32 host_proc_pid(const struct host_proc *proc)
 	return proc->sim->pid;
 }
 
+static inline bool host_proc_has_pid(const struct host_proc *proc,
+				     const struct host_proc *viewer, s32 pid)
+{
+	(void)viewer;
+	return proc->sim->pid == pid;
+}
+
 static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer)
 {

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What is asked by pid is asked in the daemon's pid namespace, wherever the caller is.
+"""What is asked by pid is asked in the caller's pid namespace.
 
-    by_pid.py inside DEVICE        in a container: cannot freeze itself by its own number, says
-                                   "ready" and waits to be killed
+    by_pid.py inside DEVICE        in a container: freezes and thaws itself by its own number,
+                                   says "ready" and waits to be killed
     by_pid.py outside DEVICE PID   in the daemon's namespace: freezes the process and thaws it
 """
-import errno
 import fcntl
 import os
 import signal
@@ -30,9 +29,9 @@ def answers(device, pid):
 
 def main(where, path, pid=os.getpid()):
     device = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    given, wanted = list(answers(device, int(pid))), errno.EINVAL if where == "inside" else 0
-    if given != [wanted] * 3:
-        sys.exit(f"freezing, asking and thawing {pid}: errno {given}, want {wanted}")
+    given = list(answers(device, int(pid)))
+    if any(given):
+        sys.exit(f"freezing, asking and thawing {pid}: errno {given}")
     if where == "inside":
         print("ready", flush=True)
         signal.pause()

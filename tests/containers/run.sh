@@ -254,7 +254,7 @@ container_serves_container() {
 }
 
 # Needs this machine's programs in the container.
-pids_do_not_cross() {
+pids_are_the_callers() {
 	local log=$dir/by_pid.log pid
 	local -a script=(/usr/bin/python3 "$top/tests/containers/by_pid.py")
 	local -a command=("${script[@]}" inside "$inside/binder")
@@ -343,7 +343,7 @@ tap_command "a service of the host serves a container" host_serves_container
 tap_command "a service of a container serves the host" container_serves_host
 tap_command "a service of a container serves another container" container_serves_container
 case $tool in
-namespaces | bwrap) tap_command "a pid is one of the daemon's namespace" pids_do_not_cross ;;
+namespaces | bwrap) tap_command "a pid is one of the caller's namespace" pids_are_the_callers ;;
 esac
 case $tool in
 namespaces) ;;

@@ -161,10 +161,19 @@ u32 namespaces_charged_uid(pid_t tid, u32 uid)
 	return owner;
 }
 
+/* Processes in different namespaces of the same depth do not see each other. */
+s32 namespaces_number(const struct host_proc *subject, const struct host_proc *viewer)
+{
+	if (viewer->nr_levels <= 1)
+		return subject->pid;
+	if (subject->nr_levels != viewer->nr_levels || subject->pid_ns != viewer->pid_ns)
+		return 0;
+	return subject->pids[viewer->nr_levels - 1];
+}
+
 /*
- * Processes in different namespaces of the same depth do not see each other. A dead opener has no
- * pid, as with the stock driver. As long as only its own threads call, and the watcher has not
- * seen it die, it lives, and no system call is needed.
+ * A dead opener has no pid, as with the stock driver. As long as only its own threads call, and the
+ * watcher has not seen it die, it lives, and no system call is needed.
  */
 s32 namespaces_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)
 {
@@ -172,11 +181,7 @@ s32 namespaces_pid_seen_by(const struct host_proc *subject, const struct host_pr
 	     atomic_load_explicit(&subject->gone, memory_order_relaxed)) &&
 	    client_thread_opener_is_gone(subject))
 		return 0;
-	if (viewer->nr_levels <= 1)
-		return subject->pid;
-	if (subject->nr_levels != viewer->nr_levels || subject->pid_ns != viewer->pid_ns)
-		return 0;
-	return subject->pids[viewer->nr_levels - 1];
+	return namespaces_number(subject, viewer);
 }
 
 u32 namespaces_uid_seen_by(u32 uid, const struct host_proc *viewer)

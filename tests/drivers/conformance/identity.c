@@ -146,6 +146,36 @@ TEST(identity_pid_of_siblings, "Between two sibling pid namespaces sender_pid is
 	EXPECT_EQ(meet(client_new(), manager).sender_pid, 0);
 }
 
+static int freeze_number(struct client *by, pid_t pid, bool enable)
+{
+	struct binder_freeze_info info = { .pid = (uint32_t)pid, .enable = enable };
+	struct binder_frozen_status_info status = { .pid = (uint32_t)pid };
+	int err = client_ioctl(by, BINDER_FREEZE, &info);
+
+	EXPECT_EQ(client_ioctl(by, BINDER_GET_FROZEN_INFO, &status), err);
+	return err;
+}
+
+TEST(identity_freeze_within,
+     "BINDER_FREEZE and BINDER_GET_FROZEN_INFO take a pid of the caller's pid namespace.",
+     "kernel freeze_callers_pid")
+{
+	struct client *manager = manager_new(), *server, *client;
+
+	new_pids();
+	server = client_new();
+	client = client_new();
+	give(server, manager, 0x10, 0x20, 0);
+	EXPECT_ERR(freeze_number(client, actor_pid(server->by), true), EINVAL);
+	EXPECT_ERR(freeze_number(client, 0, true), EINVAL);
+	EXPECT_ERR(freeze_number(manager, own_pid(server), true), EINVAL);
+	EXPECT_OK(freeze_number(client, own_pid(server), true));
+	call(manager, 1);
+	expect(manager, BR_FROZEN_REPLY);
+	EXPECT_OK(freeze_number(manager, actor_pid(server->by), false));
+	round_trip(manager, 1, server);
+}
+
 struct calling_child {
 	struct client *client;
 	atomic_bool go;

@@ -49,6 +49,7 @@ static struct {
 	{ "sender_euid_of_process", "sender_euid is that of the opener's first thread", "" },
 	{ "reports_7", "reports as of 7.x: a%d r%d, state_hashed, transactions_hashed", "" },
 	{ "reports_6", "reports as of 6.12: r%d", "" },
+	{ "freeze_callers_pid", "BINDER_FREEZE takes a pid of the caller's namespace", "" },
 	{ "objects_outlive_threads", "what is told of objects is not lost with a thread", "" },
 	{ "defer_complete", "TF_DEFER_COMPLETE, as the newest Rust driver of Android has it", "" },
 	{ "transaction_report", "failure notices over generic netlink (6.18)", "" },
