@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "names.h"
 #include "test.h"
 
 #define TEXT_SIZE (1 << 20)
@@ -548,6 +549,7 @@ static void expect_one_accepted(uint32_t request, const char *what)
 {
 	struct holding s = holding_new();
 	int before = total_of(what);
+	char pattern[64];
 
 	for (int i = 0; i < 3; i++) {
 		put_handle_cookie(s.holder, request, 99, 1);
@@ -559,6 +561,8 @@ static void expect_one_accepted(uint32_t request, const char *what)
 		try_flush(s.holder);
 	}
 	EXPECT_EQ(total_of(what), before + 1);
+	snprintf(pattern, sizeof(pattern), "  %s: 6", command_name(request));
+	EXPECT_EQ(count_lines(read_log("stats"), pattern, NULL), 1);
 }
 
 TEST(logs_stats_of_deaths, "stats counts the death notifications that were accepted.", "binderfs")

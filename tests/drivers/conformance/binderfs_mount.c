@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Mounting binderfs: its options, and mounts in a user namespace. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -226,6 +228,36 @@ TEST(userns_no_stats,
 	EXPECT_OK(mount_binderfs(root, "fs", "max=4"));
 	EXPECT_OK(add_device(root, "fs", "fourth"));
 	EXPECT_ERR(add_device(root, "fs", "fifth"), ENOSPC);
+}
+
+static void mount_and_unmount(void *arg)
+{
+	struct binderfs_device device = { .name = "added" };
+
+	EXPECT_EQ(mkdir("/mnt/again", 0755), 0);
+	for (int i = 0; i < 50; i++) {
+		int fd;
+
+		EXPECT_EQ(mount("binder", "/mnt/again", "binder", 0, NULL), 0);
+		fd = open("/mnt/again/binder-control", O_RDONLY | O_CLOEXEC);
+		EXPECT_EQ(ioctl(fd, BINDER_CTL_ADD, &device), 0);
+		if (i % 2)
+			EXPECT_EQ(unlink("/mnt/again/added"), 0);
+		close(fd);
+		EXPECT_EQ(umount("/mnt/again"), 0);
+	}
+}
+
+TEST(userns_mounts_come_and_go,
+     "Devices of mounts in two namespaces may be added and removed at the same time.",
+     "binderfs_mount")
+{
+	struct actor *one = actor_apart(tenants), *other = actor_apart(tenants);
+
+	actor_start(one, mount_and_unmount, NULL);
+	actor_start(other, mount_and_unmount, NULL);
+	EXPECT(actor_wait(one, STEP_TIMEOUT_MS));
+	EXPECT(actor_wait(other, STEP_TIMEOUT_MS));
 }
 
 static void do_share(void *arg)

@@ -210,6 +210,36 @@ TEST(death_frees_what_a_buffer_held,
 	EXPECT_EQ(expect(client, BR_DECREFS)->ref.ptr, 0x10);
 }
 
+TEST(death_in_nested_calls_of_three,
+     "Any of three processes may die or leave in the middle of nested calls; the others go on.")
+{
+	for (int i = 0; i < 9; i++) {
+		struct client *all[3] = { manager_new(), client_new(), client_new() };
+		uint32_t second = give(all[1], all[0], 0x10, 0x20, 0);
+		uint32_t third = give(all[2], all[0], 0x30, 0x40, 0);
+		struct client *outer = client_new();
+
+		call_received(outer, 0, all[0]);
+		call_received(all[0], second, all[1]);
+		call(all[1], 0);
+		expect_sent(all[0], BR_TRANSACTION);
+		call_received(all[0], third, all[2]);
+		client_kill(all[i % 3]);
+		for (int n = 0; n < 3; n++) {
+			if (n == i % 3)
+				continue;
+			if (n == i / 3)
+				thread_exit(all[n]);
+			else
+				put_reply(all[n], (struct txn){ 0 });
+			try_flush(all[n]);
+			client_kill(all[n]);
+		}
+		expect_sent(outer, BR_DEAD_REPLY);
+	}
+	round_trip(client_new(), 0, manager_new());
+}
+
 TEST(death_of_both_parties, "A caller and its server may die together; the device goes on working.")
 {
 	struct client *manager = manager_new(), *client = client_new(), *server = client_new();

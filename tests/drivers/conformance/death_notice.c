@@ -385,6 +385,22 @@ TEST(death_clear_outside_the_loop,
 	expect_nothing(holder);
 }
 
+TEST(death_clear_while_delivered_outside_the_loop,
+     "So is a clear between notification and acknowledgement.")
+{
+	struct client *manager = manager_new(), *holder = client_new();
+	struct client *thread = client_thread(holder);
+
+	put_u32(holder, BC_ACQUIRE, 0);
+	request(holder, 0, 0xd0);
+	client_kill(manager);
+	expect(holder, BR_DEAD_BINDER);
+	send_handle_cookie(holder, BC_CLEAR_DEATH_NOTIFICATION, 0, 0xd0);
+	expect_nothing(thread);
+	send_u64(holder, BC_DEAD_BINDER_DONE, 0xd0);
+	EXPECT_EQ(expect(thread, BR_CLEAR_DEATH_NOTIFICATION_DONE)->cookie, 0xd0);
+}
+
 TEST(death_clear_inside_the_loop,
      "A clear by a thread in the loop is confirmed to that thread only.")
 {

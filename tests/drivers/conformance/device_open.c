@@ -197,8 +197,17 @@ TEST(device_unmapped_client_may_call_oneway, "A caller needs no mapping for one-
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.code, 5);
 }
 
+static void map_something_else(void *arg)
+{
+	const struct port *port = ((struct client *)arg)->port;
+
+	EXPECT(mmap(port->map, port->map_bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == port->map);
+}
+
 TEST(device_call_after_munmap_fails,
-     "A process that has unmapped its buffer space gets no more calls.", "munmap_noticed")
+     "A process that has unmapped its buffer space gets no more calls, nor does what is mapped "
+     "there instead.", "munmap_noticed")
 {
 	struct client *manager = manager_new(), *client = client_new();
 
@@ -206,6 +215,10 @@ TEST(device_call_after_munmap_fails,
 	client_run(manager, drop_map, manager);
 	call(client, 0);
 	expect(client, BR_DEAD_REPLY);
+	client_run(manager, map_something_else, manager);
+	call(client, 0, .data = "payload", .size = 7);
+	expect(client, BR_DEAD_REPLY);
+	EXPECT_EQ(*(uint64_t *)read_memory(manager, (uintptr_t)manager->port->map, 8), 0);
 }
 
 static void read_and_write(void *arg)

@@ -247,6 +247,7 @@ TEST(freeze_update_replaces_pending,
 	EXPECT_OK(freeze(client, manager, false, 0));
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 1);
+	expect_nothing(manager);
 	free_buffer(manager, got);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.code, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* File descriptors in payloads: when they may be sent, what arrives, and when they are closed. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -384,4 +385,36 @@ TEST(fd_of_opens_in_each_other,
 	client_kill(server);
 	while (is_known(pid))
 		sleep_ms(2);
+}
+
+struct ends {
+	int fd[2];
+};
+
+static void make_pipe(void *arg)
+{
+	EXPECT_EQ(pipe(((struct ends *)arg)->fd), 0);
+}
+
+static void await_end(void *arg)
+{
+	struct pollfd file = { .fd = ((struct ends *)arg)->fd[0] };
+
+	EXPECT_EQ(poll(&file, 1, STEP_TIMEOUT_MS / 2), 1);
+	EXPECT(file.revents & POLLHUP);
+}
+
+TEST(fd_of_a_replaced_call, "The files of a one-way call that TF_UPDATE_TXN replaces are closed.",
+     "kernel fd_passing")
+{
+	struct client *manager = manager_new(), *server = accepting_server(manager);
+	struct ends *ends = shared_alloc(sizeof(*ends));
+
+	client_run(manager, make_pipe, ends);
+	EXPECT_OK(freeze(manager, server, true, 0));
+	call_oneway(manager, 1); /* only what waits behind another is replaced */
+	call(manager, 1, .flags = TF_ONE_WAY | TF_UPDATE_TXN, .objects = { OBJ_FD(ends->fd[1]) });
+	close_file(manager, ends->fd[1]);
+	call(manager, 1, .flags = TF_ONE_WAY | TF_UPDATE_TXN);
+	client_run(manager, await_end, ends);
 }

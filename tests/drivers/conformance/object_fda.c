@@ -148,12 +148,15 @@ TEST(fda_two_arrays, "One buffer may hold two arrays.", "fd_passing")
 	expect_file(server, (int)words[4], "b");
 }
 
-TEST(fda_empty, "An empty array is allowed.")
+TEST(fda_empty, "An empty array is allowed, also at the end of its buffer.")
 {
 	struct client *manager = manager_new(), *server = accepting_server(manager);
 
-	call(manager, 1, HEADER, .objects = { OBJ_PTR(fd_buffer(0, 0), 32), OBJ_FDA(0, 0, 12) });
-	complete_call(server, expect(server, BR_TRANSACTION), manager);
+	for (binder_size_t at = 12; at <= 32; at += 20) {
+		call(manager, 1, HEADER,
+		     .objects = { OBJ_PTR(fd_buffer(0, 0), 32), OBJ_FDA(0, 0, at) });
+		complete_call(server, expect(server, BR_TRANSACTION), manager);
+	}
 }
 
 TEST(fda_bad_descriptor, "An array with a number that is no open descriptor is refused with EBADF.")
@@ -258,4 +261,25 @@ TEST(fda_below_a_pointer, "An array may not begin below a pointer that was set i
 	expect(manager, BR_FAILED_REPLY);
 	expect_nothing(server);
 	round_trip(manager, handle, server);
+}
+
+TEST(fda_of_a_replaced_call, "A one-way call is replaced, and the files of its array stay open.",
+     "fd_passing")
+{
+	struct client *manager = manager_new(), *server = accepting_server(manager);
+	int fd = make_file(manager, "kept");
+	const struct returned *got;
+
+	EXPECT_OK(freeze(manager, server, true, 0));
+	call_oneway(manager, 1); /* only what waits behind another is replaced */
+	for (int i = 0; i < 2; i++)
+		call(manager, 1, HEADER, .flags = TF_ONE_WAY | TF_UPDATE_TXN,
+		     .objects = { OBJ_PTR(fd_buffer(fd, fd), 32), OBJ_FDA(2, 0, 12) });
+	expect_file(manager, fd, "kept");
+	EXPECT_OK(freeze(manager, server, false, 0));
+	free_buffer(server, expect(server, BR_TRANSACTION));
+	got = expect(server, BR_TRANSACTION);
+	expect_file(server, *(int *)read_memory(server, object_at(got, 0)->ptr.buffer + 12, 4),
+		    "kept");
+	expect_nothing(server);
 }

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +321,70 @@ TEST(report_of_calls_to_the_frozen,
 	expect(client, BR_TRANSACTION_PENDING_FROZEN);
 	expect_report(&l, BR_TRANSACTION_PENDING_FROZEN, client, manager, .code = 11,
 		      .flags = TF_ONE_WAY);
+}
+
+/* In shared memory. */
+struct turns {
+	struct client *sender, *receiver, *freezer;
+	atomic_bool over;
+};
+
+static void send_in_turns(void *arg)
+{
+	struct turns *turns = arg;
+	const struct binder_transaction_data call = { .flags = TF_ONE_WAY };
+	struct returned got;
+	struct looper looper;
+
+	looper_init(&looper, turns->sender->port);
+	for (int i = 0; i < 300; i++) {
+		commands_put_call(&looper.out, &call);
+		looper_next(&looper, &got);
+	}
+	atomic_store(&turns->over, true);
+}
+
+static void receive_in_turns(void *arg)
+{
+	struct turns *turns = arg;
+	struct returned got;
+	struct looper looper;
+
+	looper_init(&looper, turns->receiver->port);
+	while (!atomic_load(&turns->over)) {
+		if (!looper_next(&looper, &got) && returned_is_payload(&got))
+			looper_free(&looper, &got.txn);
+	}
+}
+
+static void freeze_in_turns(void *arg)
+{
+	struct turns *turns = arg;
+	struct binder_freeze_info info = { .pid = (uint32_t)actor_pid(turns->receiver->by) };
+
+	for (; !atomic_load(&turns->over); info.enable ^= 1)
+		port_ioctl(turns->freezer->port, BINDER_FREEZE, &info);
+}
+
+TEST(report_beside_thaws, "A receiver may be frozen and thawed while calls to it are reported.",
+     "transaction_report pending_frozen")
+{
+	struct turns *turns = shared_alloc(sizeof(*turns));
+	struct actor *all[3];
+
+	listen_to_reports();
+	turns->receiver = manager_new();
+	turns->sender = client_new();
+	turns->freezer = client_new();
+	all[0] = turns->receiver->by;
+	all[1] = turns->freezer->by;
+	all[2] = turns->sender->by;
+	actor_start(all[0], receive_in_turns, turns);
+	actor_start(all[1], freeze_in_turns, turns);
+	actor_start(all[2], send_in_turns, turns);
+	for (int i = 0; i < 3; i++)
+		EXPECT(actor_wait(all[i], STEP_TIMEOUT_MS));
+	EXPECT_OK(freeze(turns->sender, turns->receiver, false, 0));
 }
 
 TEST(report_of_spam,
