@@ -6,7 +6,7 @@
 CONFORMANCE_ENGINE_SRC := $(filter-out $(addprefix $(CONFORMANCE_DIR)/lib/,files.c process.c \
 	thread_scheduling.c),$(CONFORMANCE_SRC)) $(wildcard $(CONFORMANCE_DIR)/engine/*.c)
 CONFORMANCE_ENGINE_CORE := $(CORE_SRCS) $(STATE_SRCS) \
-	$(addprefix host/test/,fiber.c heap.c sim.c state.c)
+	$(addprefix host/test/,fiber.c memory.c sim.c state.c)
 # Not all by -I: host/linux is no place for <linux/...>.
 CONFORMANCE_ENGINE_FLAGS := -iquotecore -iquotehost -Ihost/test -Itests -I$(CONFORMANCE_DIR)/lib \
 	-DBINDER_DEBUG -O1

@@ -2,7 +2,7 @@
 #
 # The buffer allocator in every order of freeing, compared with a model.
 ALLOC_SRCS := $(wildcard tests/engine/alloc/*.c) core/memory/buffer_alloc.c core/memory/pages.c \
-	core/pure/offset_allocator.c core/base/rbtree.c host/test/sim.c host/test/heap.c host/test/fiber.c
+	core/pure/offset_allocator.c core/base/rbtree.c host/test/sim.c host/test/memory.c host/test/fiber.c
 
 COMPUTING_PROGRAMS += $(BIN)/alloc_exhaustive
 

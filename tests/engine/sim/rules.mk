@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # anybinder-sim: the engine on the test host, whole worlds of simulated processes, one for each seed.
-SIM_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(addprefix host/test/,fiber.c heap.c sim.c state.c) $(wildcard tests/engine/sim/*.c)
+SIM_SRCS := $(CORE_SRCS) $(STATE_SRCS) $(addprefix host/test/,fiber.c memory.c sim.c state.c) $(wildcard tests/engine/sim/*.c)
 # gcc 12 loses sight of what is written behind a switch of stacks.
 SIM_FLAGS := -Icore -Ihost -Ihost/test -DBINDER_DEBUG -DBINDER_COUNT_COVER -Wno-maybe-uninitialized
 SIM_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -23,7 +23,7 @@ SIM_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(SIM_FLAGS) -c
 # anybinder-sim-exhaustive: small worlds, each in every schedule (tests/engine/sim/exhaustive/).
 EXHAUSTIVE := tests/engine/sim/exhaustive
 # Accesses to memory are not looked at in these. The log of transactions is for reports only.
-EXHAUSTIVE_PLAIN := host/test/fiber.c host/test/heap.c host/test/state.c core/common/translog.c \
+EXHAUSTIVE_PLAIN := host/test/fiber.c host/test/memory.c host/test/state.c core/common/translog.c \
 	$(EXHAUSTIVE)/access.c $(EXHAUSTIVE)/explore.c $(EXHAUSTIVE)/main.c
 EXHAUSTIVE_WATCHED := $(EXHAUSTIVE)/worlds.c $(filter-out $(EXHAUSTIVE_PLAIN) \
 	tests/engine/sim/main.c tests/engine/sim/fields.c,$(SIM_SRCS))
