@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap.h"
+#include "dma_buffer.h"
 #include "importer/importer_abi.h"
 #include "test.h"
 

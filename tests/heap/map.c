@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap.h"
+#include "dma_buffer.h"
 #include "test.h"
 
 /* Two big blocks, some of the middle size, some single pages. */

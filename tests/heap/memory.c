@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap.h"
+#include "dma_buffer.h"
 #include "test.h"
 
 static size_t random_len(unsigned int *seed)

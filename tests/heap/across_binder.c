@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "dma_buffer.h"
 #include "expect.h"
-#include "heap.h"
 #include "test.h"
 
 #define MIXED (2 * MIB + 3 * 16 * PAGE + 5 * PAGE)

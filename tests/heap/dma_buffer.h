@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * heap: buffers from the DMA-BUF heap under test, which the environment names:
+ * dma_buffer: buffers from the DMA-BUF heap under test, which the environment names:
  * HEAP=/dev/dma_heap/NAME.
  */
-#ifndef TESTS_HEAP_HEAP_H
-#define TESTS_HEAP_HEAP_H
+#ifndef TESTS_HEAP_DMA_BUFFER_H
+#define TESTS_HEAP_DMA_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "heap.h"
+#include "dma_buffer.h"
 
 #include <fcntl.h>
 #include <linux/dma-heap.h>

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "heap.h"
+#include "dma_buffer.h"
 #include "test.h"
 
 /* DMA_HEAP_IOCTL_ALLOC of a program that was built for another kernel. */
