@@ -5,16 +5,16 @@
  * it, and what the engine returns is compared with the model; what the engine keeps is compared
  * with all models when no fiber can run.
  *
- * scenario.c  traits, start and end of processes, the director, the end
- * actor.c     what a thread does, and how it handles the returns that it reads
- * parcel.c    transactions: made, sent, checked when they arrive
- * model.c     what is due: handles, objects, notices, calls
- * disturb.c   deaths, signals, holes in memory, overwriting, reclaim, reports
- * audit.c     what must hold of the engine's own state
- * hand_over.c the engine is written, destroyed and restored
- * fields.c    whether a lost field of what is written would be found
- * exhaustive/ small worlds with fixed actors, each in every schedule
- * main.c      seeds, workers, the summary
+ * scenario.c      traits, start and end of processes, the director, the end
+ * actor.c         what a thread does, and how it handles the returns that it reads
+ * transactions.c  made, sent, checked when they arrive
+ * model.c         what is due: handles, objects, notices, calls
+ * disturb.c       deaths, signals, holes in memory, overwriting, reclaim, reports
+ * audit.c         what must hold of the engine's own state
+ * hand_over.c     the engine is written, destroyed and restored
+ * fields.c        whether a lost field of what is written would be found
+ * exhaustive/     small worlds with fixed actors, each in every schedule
+ * main.c          seeds, workers, the summary
  */
 #ifndef ANYBINDER_SIM_SCENARIO_H
 #define ANYBINDER_SIM_SCENARIO_H
@@ -281,7 +281,7 @@ int actor_write_read(struct actor *a, bool read, bool nonblock);
 /* Queues a command. */
 bool actor_put(struct actor *a, u32 bc, const void *arg);
 
-/* parcel.c */
+/* transactions.c */
 void parcel_send(struct actor *a, enum message_kind kind, u32 handle);
 void parcel_receive(struct actor *a, u32 br, const struct binder_transaction_data *tr);
 void parcel_free_later(struct actor *a);
