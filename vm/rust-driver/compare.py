@@ -88,7 +88,7 @@ def conformance(name):
 def differential(seeds):
     """Plays the scripts; the transcripts are in TRANSCRIPTS."""
     say(f"{seeds} scripts and those of tests/drivers/differential/kept.scripts")
-    script = TOP + "/tests/drivers/differential/run.py"
+    script = TOP + "/tests/drivers/differential/compare.py"
     done = subprocess.run([script, "--pair", "c-rust", "--seeds",
                            seeds, "--show", "0", "--out", TRANSCRIPTS, "--in-loop"],
                           stdout=subprocess.DEVNULL, check=False)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The client: makes one request to the manager after the other, and prints the result of each. */
-#include "peer.h"
+#include "compat.h"
 
 #define EINVAL 22
 #define EFAULT 14

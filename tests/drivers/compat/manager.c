@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The context manager: serves requests until it is asked to exit. */
-#include "peer.h"
+#include "compat.h"
 
 struct answer {
 	uint8_t data[64];

@@ -3,7 +3,7 @@
 # The same tests with the engine in the program, on the test host: instead of the parts that ask a
 # kernel for processes, files and scheduling, engine/ has those that simulate them. The engine and
 # its host are compiled as for the unit tests.
-CONFORMANCE_ENGINE_SRC := $(filter-out $(addprefix $(CONFORMANCE_DIR)/lib/,files.c process.c \
+CONFORMANCE_ENGINE_SRC := $(filter-out $(addprefix $(CONFORMANCE_DIR)/lib/,files.c actor_process.c \
 	thread_scheduling.c),$(CONFORMANCE_SRC)) $(wildcard $(CONFORMANCE_DIR)/engine/*.c)
 CONFORMANCE_ENGINE_CORE := $(CORE_SRCS) $(STATE_SRCS) \
 	$(addprefix host/test/,fiber.c memory.c sim.c state.c)

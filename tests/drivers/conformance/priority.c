@@ -3,8 +3,8 @@
  * A call is served at the nice value of its caller, or at the minimum that the object requests;
  * the reply restores the server's own.
  */
+#include "actor_scheduling.h"
 #include "expect.h"
-#include "scheduling.h"
 #include "test.h"
 
 /* A pair of sched_pair_new() whose caller has another nice value. */

@@ -3,8 +3,8 @@
  * What Android's own kernels add: an object may request a real-time policy, and may allow that of
  * its callers to be inherited.
  */
+#include "actor_scheduling.h"
 #include "expect.h"
-#include "scheduling.h"
 #include "test.h"
 
 /* During one call of such a caller the server is scheduled like this, and at nice 0 afterwards. */

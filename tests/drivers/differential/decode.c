@@ -11,7 +11,7 @@
 
 #include "decode.h"
 #include "names.h"
-#include "payload.h"
+#include "payload_layout.h"
 
 #define OFFSET_TAG ((uint64_t)0xabcdef << 40)
 

@@ -6,7 +6,7 @@
 #ifndef DIFFERENTIAL_DECODE_H
 #define DIFFERENTIAL_DECODE_H
 
-#include "world.h"
+#include "fixed_memory.h"
 
 /*
  * Write size bytes of BR_ commands that a thread of the client has read. In the client's process.

@@ -11,7 +11,7 @@
 
 #include "encode.h"
 #include "names.h"
-#include "payload.h"
+#include "payload_layout.h"
 #include "test.h"
 
 #define OUT_ROOM (16 * 1024)

@@ -6,7 +6,7 @@
 #ifndef DIFFERENTIAL_ENCODE_H
 #define DIFFERENTIAL_ENCODE_H
 
-#include "world.h"
+#include "fixed_memory.h"
 
 /* The bytes of the step's commands; *size of them. Writes each command to the transcript. */
 uint8_t *encode(struct world *world, const struct step *step, size_t *size);

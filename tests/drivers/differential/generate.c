@@ -10,7 +10,7 @@
 #include "generate.h"
 #include "tests/lib/uapi.h"
 
-#define NR_SENT_FILES 4 /* as in world.h; one more is not open */
+#define NR_SENT_FILES 4 /* as in fixed_memory.h; one more is not open */
 #define TF_UPDATE_TXN 0x40
 
 struct traits {

@@ -5,7 +5,7 @@
 
 DIFFERENTIAL_DIR := tests/drivers/differential
 DIFFERENTIAL_OBJ := $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(DIFFERENTIAL_DIR)/*.c)) \
-	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,actor.o names.o process.o replace.o test.o) \
+	$(addprefix $(OBJ)/tests/drivers/conformance/lib/,actor.o actor_process.o names.o replace.o test.o) \
 	$(addprefix $(OBJ)/tests/lib/,binder.o binder_port.o)
 
 $(OBJ)/$(DIFFERENTIAL_DIR)/%.o: CPPFLAGS += -I$(DIFFERENTIAL_DIR) -Itests -Itests/drivers/conformance/lib

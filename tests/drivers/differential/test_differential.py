@@ -7,7 +7,7 @@ import sys
 import pytest
 from building import TOP, built
 
-RUN = [sys.executable, os.path.join(TOP, "tests/drivers/differential/run.py")]
+RUN = [sys.executable, os.path.join(TOP, "tests/drivers/differential/compare.py")]
 LONG = [pytest.mark.long, pytest.mark.timeout(36000)]
 
 

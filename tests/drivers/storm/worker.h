@@ -6,7 +6,7 @@
 #ifndef STORM_WORKER_H
 #define STORM_WORKER_H
 
-#include "parcel.h"
+#include "checked_parcel.h"
 #include "storm.h"
 
 struct worker;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The processes of process.h on the test host. Each is a group of threads of this program, so a
- * test needs neither a kernel's driver nor a daemon, and the sanitizers see the engine, its callers
- * and their memory at once. A process that is killed leaves its threads behind: they stop where
- * they enter or leave the engine, and end with the test.
+ * The processes of actor_process.h on the test host. Each is a group of threads of this program, so
+ * a test needs neither a kernel's driver nor a daemon, and the sanitizers see the engine, its
+ * callers and their memory at once. A process that is killed leaves its threads behind: they stop
+ * where they enter or leave the engine, and end with the test.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "actor_process.h"
 #include "engine_process.h"
-#include "process.h"
 #include "test.h"
 
 /* What ends in an instant needs no time to be cleaned up. */

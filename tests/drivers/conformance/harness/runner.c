@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "actor_process.h"
 #include "runner.h"
 
 #define REAP_TIMEOUT_MS 10000

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "actor.h"
-#include "process.h"
+#include "actor_process.h"
 #include "replace.h"
 #include "test.h"
 

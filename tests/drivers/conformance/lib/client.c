@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "actor_process.h"
 #include "client.h"
-#include "process.h"
 #include "test.h"
 
 #define OUT_SIZE (256 * 1024)

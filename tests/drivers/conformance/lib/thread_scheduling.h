@@ -6,7 +6,7 @@
 #ifndef CONFORMANCE_THREAD_SCHEDULING_H
 #define CONFORMANCE_THREAD_SCHEDULING_H
 
-#include "scheduling.h"
+#include "actor_scheduling.h"
 
 void thread_scheduling(struct scheduling *found);
 /* @prio: 1 .. 99 for real-time policies, else 0. */

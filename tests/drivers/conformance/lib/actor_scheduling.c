@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A thread looks at its own scheduling, and changes it, in a step of its actor. */
+#include "actor_scheduling.h"
 #include "expect.h"
-#include "scheduling.h"
 #include "test.h"
 #include "thread_scheduling.h"
 

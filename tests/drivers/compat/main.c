@@ -3,7 +3,7 @@
  * One source, compiled for both widths: a peer that is context manager or client. It makes its own
  * system calls, so that no C library of the other width is needed.
  */
-#include "peer.h"
+#include "compat.h"
 
 #define MAP_SIZE (128 * 1024)
 #define PROT_READ 1

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * world: the clients of a run, what each has received so far, and the transcript. All of it is
- * memory that every process shares at one fixed address, so that what a client sends is the same
+ * fixed_memory: the clients of a run, what each has received so far, and the transcript. All of it
+ * is memory that every process shares at one fixed address, so that what a client sends is the same
  * in every run. One actor runs at a time: no locks.
  */
-#ifndef DIFFERENTIAL_WORLD_H
-#define DIFFERENTIAL_WORLD_H
+#ifndef DIFFERENTIAL_FIXED_MEMORY_H
+#define DIFFERENTIAL_FIXED_MEMORY_H
 
 #include "actor.h"
 #include "script.h"

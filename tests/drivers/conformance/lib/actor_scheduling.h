@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* scheduling: reads and changes the scheduling of actors, in their own threads. */
-#ifndef CONFORMANCE_SCHEDULING_H
-#define CONFORMANCE_SCHEDULING_H
+/* actor_scheduling: reads and changes the scheduling of actors, in their own threads. */
+#ifndef CONFORMANCE_ACTOR_SCHEDULING_H
+#define CONFORMANCE_ACTOR_SCHEDULING_H
 
 #include <sched.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* peer: what both sides of a call between the widths agree on, and common steps. */
-#ifndef COMPAT_PEER_H
-#define COMPAT_PEER_H
+/* compat: what both sides of a call between the widths agree on, and common steps. */
+#ifndef COMPAT_COMPAT_H
+#define COMPAT_COMPAT_H
 
 #include "sys.h"
 #include "tests/lib/binder.h"

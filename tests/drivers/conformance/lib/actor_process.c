@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "actor_process.h"
 #include "test.h"
 
 const struct port_system *const process_ports = &port_kernel;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a security module refuses, as the driver's callers see it. The domains are those of
- * tests/kernel/selinux/policy.cil: each lacks one permission. A process is judged by the domain in
+ * tests/kernel/selinux/domains.cil: each lacks one permission. A process is judged by the domain in
  * which it opened the device.
  */
 #include <string.h>

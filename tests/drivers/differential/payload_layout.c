@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "encode.h"
-#include "payload.h"
+#include "payload_layout.h"
 
 #define BAD_ADDRESS 0x1000u
 #define HUGE_SIZE ((binder_size_t)1 << 40)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Play the same scripts on two drivers and compare the transcripts.
 
-    run.py [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
+    compare.py [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
 
 The reference, the stock driver and the module run in virtual machines (vm/run), one boot each for
 all scripts; fuse is the daemon on this machine. Those of kept.scripts are played as well. With

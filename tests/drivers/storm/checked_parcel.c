@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "parcel.h"
+#include "checked_parcel.h"
 #include "storm.h"
 #include "test.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * process: the processes that actors are in, and the drivers that they open. They are the kernel's
- * (process.c); or, in the program that has the engine in it (engine/), groups of threads.
+ * actor_process: the processes that actors are in, and the drivers that they open. They are the
+ * kernel's (actor_process.c); or, in the program that has the engine in it (engine/), groups of
+ * threads.
  */
-#ifndef CONFORMANCE_PROCESS_H
-#define CONFORMANCE_PROCESS_H
+#ifndef CONFORMANCE_ACTOR_PROCESS_H
+#define CONFORMANCE_ACTOR_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

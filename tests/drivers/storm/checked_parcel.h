@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * parcel: what is sent: a heading, bytes that follow from it, and up to three objects. So a
+ * checked_parcel: what is sent: a heading, bytes that follow from it, and up to three objects. So a
  * receiver can check that every byte is the sender's.
  */
-#ifndef STORM_PARCEL_H
-#define STORM_PARCEL_H
+#ifndef STORM_CHECKED_PARCEL_H
+#define STORM_CHECKED_PARCEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

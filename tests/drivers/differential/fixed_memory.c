@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fixed_memory.h"
 #include "test.h"
-#include "world.h"
 
 /* 6.12's user-mode Linux has 39 bits. */
 #define WORLD_AT ((uintptr_t)(sizeof(uintptr_t) > 4 ? 0x2000000000 : 0x40000000))
