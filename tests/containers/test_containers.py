@@ -24,7 +24,7 @@ def programs(program, root):    # pylint: disable=unused-argument
 @pytest.mark.parametrize("tool", ["namespaces", *(
     pytest.param(tool, marks=LONG) for tool in TOOLS)])
 def test_containers(suite, tool):
-    suite([f"{HERE}/run.sh", tool], timeout=600)
+    suite([f"{HERE}/tool_cases.sh", tool], timeout=600)
 
 
 def test_device_plugin(program):

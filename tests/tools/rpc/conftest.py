@@ -2,7 +2,7 @@
 """Two machines for the tests of links."""
 import pytest
 
-from world import World
+from machines import World
 
 
 @pytest.fixture(scope="session")

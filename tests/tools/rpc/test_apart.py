@@ -13,7 +13,7 @@ from anybinder.driver import Failed
 from anybinder.process import until
 
 from echo import ECHO
-from world import NAME, OTHER
+from machines import NAME, OTHER
 
 # Of a ClientHello, and what is none.
 BEGINNINGS = (b"", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n")

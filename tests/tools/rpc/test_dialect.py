@@ -10,7 +10,7 @@ import pytest
 from anybinder.driver import BINDER, HANDLE
 
 from echo import BYTES, CALL_BACK, ECHO, binder
-from world import NAME
+from machines import NAME
 
 OLD = ("28", "29", "31")
 NUMBERS = struct.pack("<2i", 0, 7)

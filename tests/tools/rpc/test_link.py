@@ -15,7 +15,7 @@ from anybinder.servicemanager import (BAD_TYPE, FDS_NOT_ALLOWED, INVALID_OPERATI
                                       PERMISSION_DENIED, UNKNOWN_TRANSACTION)
 
 from echo import BYTES, CALL_BACK, COUNT, COUNTED, ECHO, INTERFACE, OPEN, SLEEP, binder, header
-from world import NAME, OTHER
+from machines import NAME, OTHER
 
 # Of frames and parcels: the driver's limit is about a megabyte.
 CUTS, LIES = 40, 40

@@ -11,7 +11,7 @@ from anybinder.driver import BC_RELEASE, INTERFACE as INTERFACE_TRANSACTION, TF_
 from anybinder.process import until
 
 from echo import CALL_BACK, CALLBACK, COUNT, COUNTED, ECHO, INTERFACE, binder as binder_of
-from world import NAME
+from machines import NAME
 
 TRANSACT, REPLY, DEC_STRONG = range(3)
 GET_ROOT, GET_MAX_THREADS, GET_SESSION_ID = range(3)

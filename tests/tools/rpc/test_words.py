@@ -9,7 +9,7 @@ from anybinder.parcel import NEWEST, Parcel, Reader
 from anybinder.servicemanager import BAD_TYPE, CODES, DESCRIPTOR, SERVICE, UNKNOWN_TRANSACTION
 
 from echo import COUNT, COUNTED, ECHO, INTERFACE, Peer
-from world import NAME
+from machines import NAME
 
 DEVICE = "vndbinder"    # `up` starts no service manager there
 MANAGER = 0

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh TOOL: containers made by TOOL use the daemon of this machine, one of their own, and each
-# other
+# tool_cases.sh TOOL: containers made by TOOL use the daemon of this machine, one of their own, and
+# each other
 #   namespaces     unshare(1) and bind mounts: needs nothing but util-linux
 #   bwrap podman docker lxc systemd-nspawn  as `anybinder container TOOL` says
 #   rootless       podman of an ordinary user
@@ -15,7 +15,7 @@ set -uo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${ANYBINDER_BIN:-$top/build/bin}
-tool=${1:?usage: run.sh TOOL}
+tool=${1:?usage: tool_cases.sh TOOL}
 name=anybinder.demo.IAddInts/default
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
