@@ -9,8 +9,8 @@ ARM64_CC := aarch64-linux-gnu-gcc
 ## vm-fetch: the kernels, the reference driver and the init of vm/run, once
 vm-fetch: build/vm/init
 	vm/fetch --headers $(VM_KERNELS)
-	vm/ref.sh 6.12
-	vm/ref.sh newest
+	vm/reference-driver.sh 6.12
+	vm/reference-driver.sh newest
 
 build/vm/init: vm/init.c
 	@mkdir -p $(@D)
@@ -82,7 +82,7 @@ vm-rust:
 vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/anybinder \
 		$(BIN)/bench-ipc build/vm/init
 	vm/rust-driver/build.sh
-	vm/ref.sh newest
+	vm/reference-driver.sh newest
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
 	/usr/bin/python3 -m pytest --long --vm -k newest-rust tests/kernel/module/test_beside.py
 	vm/rust-driver/compare.py $(VM_RUST_SEEDS); found=$$?; \

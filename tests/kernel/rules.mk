@@ -7,7 +7,7 @@
 # vm-test-kernels: the module on every kernel of vm/kernels.tsv, not only those of vm-test
 vm-test-kernels: $(BIN)/anybinder-conformance $(BIN)/anybinder-heap-test build/vm/init
 	vm/fetch --headers newest
-	vm/ref.sh newest
+	vm/reference-driver.sh newest
 	tests/kernel/vm/kernels.py $(KERNELS)
 
 # The policy that the tests of security contexts load.

@@ -8,8 +8,8 @@
 #
 # Leaves build/vm/usermode/init, build/vm/usermode/KERNEL/linux and, for vm/kbuild.sh, what modules
 # are built with in KERNEL/headers; a later call does nothing unless the kernel was upgraded, or its
-# configuration or this script has changed. As with vm/ref.sh, none of the kernel's code is in this
-# tree.
+# configuration or this script has changed. As with vm/reference-driver.sh, none of the kernel's
+# code is in this tree.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -25,7 +25,8 @@ def programs(kernel):
 
 
 def build_selftest(kernel, out):
-    """From Debian's source package, which vm/ref.sh unpacked; static, because it may run anywhere.
+    """From Debian's source package, which vm/reference-driver.sh unpacked; static, because it may
+    run anywhere.
 
     Its own time limit of 30 s is too short for an emulated machine.
     """

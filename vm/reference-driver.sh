@@ -3,7 +3,7 @@
 # Build the reference driver: the in-tree driver of a Debian kernel's source package, with binderfs
 # (which Debian's build disables), out of tree against the headers of that kernel.
 #
-#   vm/ref.sh [KERNEL]        (default 6.12)
+#   vm/reference-driver.sh [KERNEL]        (default 6.12)
 #
 # Leaves build/vm/ref/KERNEL/binder_linux.ko, and in src/ the sources of the driver and of the
 # binderfs self-test. The reference is only run and compared with; none of its code is in this tree.
@@ -18,7 +18,7 @@ release=$(cat "$vm/$name/release") || exit 1
 if [ -e "$dir/release" ] && [ "$(cat "$dir/release")" = "$release" ]; then
 	exit 0
 fi
-echo "vm/ref.sh: building the reference driver for $release"
+echo "vm/reference-driver.sh: building the reference driver for $release"
 
 rm -rf "$dir"
 mkdir -p "$dir"
