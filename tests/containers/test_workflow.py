@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The steps of examples/ci/binder.yml that start the daemon, use it and stop it, as the service
-does: each in a shell of its own, ended at the first error. The programs are those of build/bin, the
-mount is in a temporary directory."""
+"""The steps of examples/ci/github-workflow.yml that start the daemon, use it and stop it, as the
+service does: each in a shell of its own, ended at the first error. The programs are those of
+build/bin, the mount is in a temporary directory."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ import pytest
 from building import TOP as TREE
 
 TOP = pathlib.Path(TREE)
-WORKFLOW = TOP / "examples/ci/binder.yml"
+WORKFLOW = TOP / "examples/ci/github-workflow.yml"
 INSTALLED = "/opt/anybinder/bin"
 STEPS = ("start", "test", "stop")
 TIMEOUT_S = 300
