@@ -18,7 +18,7 @@ root='' booted=''
 
 inside() { timeout "${limit_s-180}" "$root_tool" in "$root" "$@"; }
 # service TEST: of the package's own tests.
-service() { inside /opt/tree/debian/tests/service "$1"; }
+service() { inside /opt/tree/debian/tests/installed-package "$1"; }
 # shell TEXT: in the root, ended at the first error. There `soon CMD...` tries for a minute.
 soon='soon() {
 	local n=0

@@ -10,7 +10,7 @@ const CDI_VERSION: &str = "0.5.0";
 const CDI_KIND: &str = "anybinder.dev/binder";
 
 const PLUGIN: &str = include_str!("plugin.yaml");
-const DAEMON: &str = include_str!("daemon.yaml");
+const DAEMON: &str = include_str!("daemonset.yaml");
 
 fn cdi(devices: &[Value]) -> String {
     let document = json!({"cdiVersion": CDI_VERSION, "kind": CDI_KIND, "devices": devices});
