@@ -194,9 +194,11 @@ TEST(write_truncated_transaction_is_efault,
      "A truncated transaction fails with EFAULT and sends nothing.")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	uint32_t words[8] = { BC_TRANSACTION };
+	const struct binder_transaction_data call = { 0 };
 
-	EXPECT_ERR(write_cut_off(client, words, sizeof(words)), EFAULT);
+	commands_put_call(&client->out, &call);
+	EXPECT_ERR(write_cut_off(client, client->out.bytes, client->out.size / 2), EFAULT);
+	client->out.size = 0;
 	EXPECT_EQ(client->last.write_consumed, 0);
 	expect_nothing(manager);
 	round_trip(client, 0, manager);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/common/abi_list.h"
 #include "expect.h"
 #include "test.h"
 
@@ -47,16 +48,11 @@ TEST(hostile_random_bytes, "Random bytes as commands are refused or ignored.")
 	round_trip(client_new(), 0, manager);
 }
 
+#define NUMBER(code) (uint32_t)(code),
+
 TEST(hostile_random_arguments, "Known commands with random arguments are refused or ignored.")
 {
-	static const uint32_t commands[] = {
-		BC_TRANSACTION, BC_REPLY, BC_FREE_BUFFER, BC_INCREFS, BC_ACQUIRE, BC_RELEASE,
-		BC_DECREFS, BC_INCREFS_DONE, BC_ACQUIRE_DONE, BC_ENTER_LOOPER, BC_EXIT_LOOPER,
-		BC_REQUEST_DEATH_NOTIFICATION, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE,
-		BC_TRANSACTION_SG, BC_REPLY_SG, BC_REGISTER_LOOPER,
-		BC_REQUEST_FREEZE_NOTIFICATION, BC_CLEAR_FREEZE_NOTIFICATION,
-		BC_FREEZE_NOTIFICATION_DONE,
-	};
+	static const uint32_t commands[] = { BINDER_COMMANDS(NUMBER) };
 	struct client *manager = manager_new(), *client = client_new();
 	uint64_t state = 0x2545f4914f6cdd1d;
 
@@ -126,8 +122,7 @@ TEST(hostile_sender_fields_are_ignored,
 	};
 	const struct returned *got;
 
-	put_cmd(client, BC_TRANSACTION);
-	put_bytes(client, &forged, sizeof(forged));
+	commands_put_call(&client->out, &forged);
 	flush(client);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.sender_pid, 0);
@@ -135,8 +130,7 @@ TEST(hostile_sender_fields_are_ignored,
 	EXPECT_EQ(got->txn.cookie, 0);
 	free_buffer(manager, got);
 	forged.flags = 0;
-	put_cmd(client, BC_TRANSACTION);
-	put_bytes(client, &forged, sizeof(forged));
+	commands_put_call(&client->out, &forged);
 	flush(client);
 	EXPECT_EQ(expect(manager, BR_TRANSACTION)->txn.sender_pid, actor_pid(client->by));
 }
