@@ -25,9 +25,10 @@ KILLS=${VM_DEBUG_KILLS:-60}
 . "$(dirname "$0")/../../tests/lib/tap.sh"
 # What the module lacks, as conformance/run_backend.py passes it. A kernel that is built
 # here exports as little as Debian's 5.10.
-caps_file=$(dirname "$0")/../../tests/drivers/conformance/caps/module
-grep -q '__ksymtab_sched_setattr_nocheck$' /proc/kallsyms || caps_file+=-5.10
-mapfile -t caps < <(sed -nE 's/^([a-z0-9_]+) (.*)/--cap=\1=\2/p' "$caps_file")
+backend=module
+grep -q '__ksymtab_sched_setattr_nocheck$' /proc/kallsyms || backend+=-5.10
+mapfile -t caps < <(sed -nE "s/^(\w+) (\S+,)?$backend(,\S+)? (.*)/--cap=\1=\4/p" \
+	"$(dirname "$0")/../../tests/drivers/conformance/missing_capabilities.txt")
 
 # Unreferenced memory. Scanned twice, because objects in transit are missed the first time.
 unreferenced() {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """run_backend.py BACKEND [option of anybinder-conformance ...]
 
-Runs the conformance suite on one back end of the table below. What a back end lacks is in
-caps/NAME, one "CAPABILITY reason" a line. `module-KERNEL` and `ref-KERNEL` stand for another kernel
-of vm/kernels.tsv than 6.12; for one of arm64 the program is taken from build/arm64.
+Runs the conformance suite on one back end of the table below. What each of them lacks is in
+missing_capabilities.txt. `module-KERNEL` and `ref-KERNEL` stand for another kernel of
+vm/kernels.tsv than 6.12; for one of arm64 the program is taken from build/arm64.
 """
 import contextlib
 import glob
@@ -81,16 +81,20 @@ def backend(name):
     if name not in BACKENDS and re.match("(module|ref)-.", name):
         driver, kernel = name.split("-", 1)
         caps = {"ref": "ref-newest"}.get(driver, "module")
-        own = os.path.exists(f"{HERE}/caps/{name}")
-        return Machine(kernel, driver, name if own else caps)
+        return Machine(kernel, driver, name if missing(name) else caps)
     return BACKENDS[name]
+
+
+def missing(name):
+    """What a back end lacks: {capability: reason}."""
+    with open(f"{HERE}/missing_capabilities.txt", encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(" ", 2) for line in file if not line.startswith("#")]
+    return {cap: reason for cap, backends, reason in rows if name in backends.split(",")}
 
 
 def caps(name):
     """The options that name what a back end lacks."""
-    with open(f"{HERE}/caps/{name}", encoding="utf-8") as file:
-        words = [line.rstrip("\n").split(" ", 1) for line in file if line[:1] not in "#\n"]
-    return [word for cap, reason in words for word in ("--cap", f"{cap}={reason}")]
+    return [f"--cap={cap}={reason}" for cap, reason in missing(name).items()]
 
 
 @contextlib.contextmanager

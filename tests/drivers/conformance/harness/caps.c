@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test names what it needs, the file of a back end what is missing and why. The names are a
- * fixed list, so that a misspelt one is an error, not a test that silently never runs. What only a
- * prepared machine has must be declared; the tests that need it belong to no other run.
+ * A test names what it needs, missing_capabilities.txt what a back end lacks and why. The names are
+ * a fixed list, so that a misspelt one is an error, not a test that silently never runs. What only
+ * a prepared machine has must be declared; the tests that need it belong to no other run.
  */
 #include <stdio.h>
 #include <string.h>
