@@ -21,7 +21,8 @@ from typing import NamedTuple
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, TOP + "/python")
-from anybinder.process import bind_files, until    # noqa: E402
+from anybinder import daemon    # noqa: E402
+from anybinder.process import bind_files, is_running    # noqa: E402
 
 BIN = os.environ.get("ANYBINDER_BIN", TOP + "/build/bin")
 # An emulated machine on busy processors is slow, one of another architecture slower still.
@@ -99,23 +100,20 @@ def caps(name):
 
 @contextlib.contextmanager
 def mounted(where):
-    """Starts the daemon; gives the directory of its devices and its process."""
-    with tempfile.TemporaryDirectory(prefix="conformance-") as directory:
-        mount, bound = directory + "/mount", directory + "/bound"
-        os.mkdir(mount)
+    """Starts the daemon; gives the directory of its devices and its process number."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as directory, \
+            daemon.Daemon(directory, *where.options, program=f"{BIN}/{where.program}") as server:
+        if not where.is_bound:
+            yield server.mnt, server.pid
+            return
+        bound = directory + "/bound"
         os.mkdir(bound)
-        with subprocess.Popen([f"{BIN}/{where.program}", "--foreground", "--max-crashes=1",
-                               *where.options, mount]) as daemon:
-            try:
-                until(lambda: os.path.exists(mount + "/binder-control") or daemon.poll())
-                if where.is_bound:
-                    bind_files(mount, bound)
-                yield (bound if where.is_bound else mount), daemon
-            finally:
-                daemon.send_signal(signal.SIGTERM)
-                daemon.wait()
-                for path in [f"{bound}/{name}" for name in os.listdir(bound)] + [mount]:
-                    subprocess.run(["umount", "-l", path], check=False, stderr=subprocess.DEVNULL)
+        try:
+            bind_files(server.mnt, bound)
+            yield bound, server.pid
+        finally:
+            for name in os.listdir(bound):
+                subprocess.run(["umount", "-l", f"{bound}/{name}"], check=False)
 
 
 def run_on_daemon(where, options):
@@ -123,10 +121,10 @@ def run_on_daemon(where, options):
     words = caps(where.caps) + list(where.suite)
     if tuple(map(int, platform.release().split(".")[:2])) < (6, 9):
         words += ["--cap", "fd_of_thread=before Linux 6.9 there are pidfds of processes only"]
-    with mounted(where) as (directory, daemon):
+    with mounted(where) as (directory, pid):
         status = subprocess.call([BIN + "/anybinder-conformance", "--device-dir", directory,
                                   *words, *options])
-        if daemon.poll() is not None:
+        if not is_running(pid):
             sys.exit("run_backend.py: the daemon did not survive")
     return status
 

@@ -8,11 +8,15 @@ one daemon.
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import threading
-import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
+sys.path.insert(0, TOP + "/python")
+from anybinder.daemon import Daemon    # noqa: E402
+from anybinder.process import is_running    # noqa: E402
+
 BIN = os.environ.get("ANYBINDER_BIN", os.path.join(TOP, "build", "bin"))
 PROGRAM = os.path.join(BIN, "anybinder-differential")
 PROGRAM32 = PROGRAM + "32"
@@ -120,25 +124,14 @@ def play_in_usermode(kernel, module, jobs, out):
 
 
 def play_on_fuse(jobs, out, options=(), program=PROGRAM):
-    mount = tempfile.mkdtemp(prefix="differential-")
-    daemon = subprocess.Popen([BIN + "/anybinderd", "--foreground", mount])
-    try:
-        deadline = time.monotonic() + 10
-        while not os.path.exists(mount + "/binder-control"):
-            if time.monotonic() > deadline or daemon.poll() is not None:
-                raise SystemExit("differential: the daemon does not come up")
-            time.sleep(0.02)
+    with tempfile.TemporaryDirectory(prefix="differential-") as directory, \
+            Daemon(directory, program=BIN + "/anybinderd") as daemon:
         for job in jobs:
-            status = run([program, "--device-dir", mount, "--out", out, *options] + job)
+            status = run([program, "--device-dir", daemon.mnt, "--out", out, *options] + job)
             if status not in (0, 1):
                 raise SystemExit(f"differential: ended with {status}")
-        if daemon.poll() is not None:
-            raise SystemExit(f"differential: the daemon ended with {daemon.returncode}")
-    finally:
-        daemon.terminate()
-        daemon.wait()
-        subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
-        os.rmdir(mount)
+        if not is_running(daemon.pid):
+            raise SystemExit("differential: the daemon did not survive")
 
 
 SIDES = {
