@@ -4,11 +4,9 @@
  * line for line. <n> stands for any decimal number, <x> for any hexadecimal one.
  */
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "expect.h"
 #include "names.h"
@@ -21,20 +19,12 @@ static char *read_log(const char *name)
 {
 	static char text[TEXT_SIZE];
 	char path[512];
-	ssize_t got;
-	size_t size = 0;
-	int fd;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/binder_logs/%s", test_device_dir(), name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	while ((got = read(fd, text + size, TEXT_SIZE - 1 - size)) > 0)
-		size += (size_t)got;
-	close(fd);
-	EXPECT_EQ(got, 0);
-	text[size] = '\0';
-	return text;
+	err = test_read_text(path, text, sizeof(text));
+	EXPECT(!err || err == -ENOENT);
+	return err ? NULL : text;
 }
 
 static char *proc_log(struct client *client)

@@ -5,7 +5,6 @@
  * numbers, but a paragraph ("proc PID") for each open, which is gone when its release begins: the
  * rest of the release is given time.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,16 +29,10 @@ const char *quiesce_find_stats(const char *device_dir)
 static char *read_stats(const char *stats)
 {
 	static char text[16384];
-	size_t size = 0;
-	ssize_t got;
-	int fd = open(stats, O_RDONLY | O_CLOEXEC);
+	int err = test_read_text(stats, text, sizeof(text));
 
-	if (fd < 0)
-		FAIL("%s: %s", stats, test_errno_name(errno));
-	while ((got = read(fd, text + size, sizeof(text) - 1 - size)) > 0)
-		size += (size_t)got;
-	close(fd);
-	text[size] = '\0';
+	if (err)
+		FAIL("%s: %s", stats, test_errno_name(-err));
 	return text;
 }
 

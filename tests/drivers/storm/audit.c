@@ -3,11 +3,9 @@
  * The texts contain lines `NAME: active N total M` in the global part, ` NAME: N` in that of a
  * process.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "audit.h"
 #include "names.h"
@@ -29,19 +27,12 @@ void audit_begin(const char *logs_dir)
 static const char *read_log(const char *name)
 {
 	char path[512];
-	size_t size = 0;
-	ssize_t got;
-	int fd;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		FAIL("%s: %s", path, test_errno_name(errno));
-	while ((got = read(fd, text + size, TEXT_SIZE - 1 - size)) > 0)
-		size += (size_t)got;
-	EXPECT_EQ(got, 0);
-	close(fd);
-	text[size] = '\0';
+	err = test_read_text(path, text, sizeof(text));
+	if (err)
+		FAIL("%s: %s", path, test_errno_name(-err));
 	return text;
 }
 

@@ -5,6 +5,7 @@
  * address, so that buffers built here can be sent from there, and what was received there can be
  * checked here.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -101,6 +102,22 @@ void *shared_copy(const void *from, size_t size)
 	if (size)
 		memcpy(to, from, size);
 	return to;
+}
+
+int test_read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = -1;
+	size_t used = 0;
+	int err;
+
+	while (fd >= 0 && (got = read(fd, text + used, size - 1 - used)) > 0)
+		used += (size_t)got;
+	err = got ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	text[err ? 0 : used] = '\0';
+	return err;
 }
 
 void test_begin(const char *dir, const char *device, const char *other_device)

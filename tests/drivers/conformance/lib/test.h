@@ -39,6 +39,9 @@ void *shared_alloc(size_t size);
 /* A copy of size bytes in such memory. */
 void *shared_copy(const void *from, size_t size);
 
+/* Reads a file as text, at most size - 1 bytes of it. 0 or -errno; then the text is empty. */
+int test_read_text(const char *path, char *text, size_t size);
+
 /*
  * For the harness: prepare the shared memory and remember the devices, in the process that is to
  * run the test.
