@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/gate.h"
 #include "base/daemon_log.h"
+#include "base/message.h"
 #include "calls/stuck_workers.h"
 #include "core.h"
 #include "handover/handover.h"
@@ -110,9 +111,9 @@ static bool send_fds(const struct give *give)
 	struct peer_message message = { .kind = PEER_FILES, .version = PEER_VERSION };
 	bool ok = true;
 
-	for (u32 at = 0; ok && at < records->nr_fds; at += PEER_FDS_MAX)
+	for (u32 at = 0; ok && at < records->nr_fds; at += MESSAGE_FDS_MAX)
 		ok = peer_send(give->socket, &message, records->fds + at,
-			       lower_of(records->nr_fds - at, PEER_FDS_MAX));
+			       lower_of(records->nr_fds - at, MESSAGE_FDS_MAX));
 	return ok;
 }
 

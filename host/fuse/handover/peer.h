@@ -11,9 +11,6 @@
 #define PEER_OLDEST 1
 #endif
 
-/* Descriptors of one message; the kernel permits 253. */
-#define PEER_FDS_MAX 250u
-
 enum peer_kind {
 	PEER_HELLO = 1,	/* successor: the versions it reads; its pidfd is attached */
 	PEER_STATE,	/* predecessor: a memory file with the state and its pidfd are attached */
