@@ -162,26 +162,27 @@ size_t binder_idle_pages(void);
 #define BINDER_STATE_OLDEST  1
 #endif
 
-struct binder_state_sink {
-	/* Takes @size bytes of the stream. 0 or errno, which ends the writing. */
-	int (*put)(struct binder_state_sink *sink, const void *bytes, size_t size);
+/* A stream, in memory that the host frees by host_free(). */
+struct binder_state {
+	u8 *bytes;
+	size_t size;
 };
 
 /*
  * Writes everything that exists, in version @version of the stream. The engine does not change
  * meanwhile: no call is under way, but those that the host keeps from returning to the engine from
  * one of its operations and leaves behind. Nothing is changed. Two streams of the same state are
- * equal. -ENOMEM; -EINVAL: no such version; what put() returned. May sleep.
+ * equal. -ENOMEM; -EINVAL: no such version; then *@state is empty. May sleep.
  */
-int binder_state_write(struct binder_state_sink *sink, u32 version);
+int binder_state_write(u32 version, struct binder_state *state);
 /*
  * Restores what was written, into an empty world: after binder_world_init(), with no open, and with
  * the devices that the host has made. No call may begin before binder_state_settle(). 0; -ENOMEM;
  * the errno of an operation of host/state.h; -EINVAL: the stream is damaged, or of an unknown
- * version. Then everything is gone again, and *why has a sentence, @why_size bytes at most. May
- * sleep.
+ * version. Then a sentence was printed to @why, which may be NULL, and the world is of no use: the
+ * process ends without another word to the engine. May sleep.
  */
-int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_size);
+int binder_state_restore(const void *bytes, size_t size, struct host_out *why);
 /*
  * After binder_state_restore(), when it is certain that the writer is gone: releases what the calls
  * that were left behind held. A transaction that one of them was sending is undone; the caller
@@ -189,13 +190,6 @@ int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_s
  * queued again. May sleep.
  */
 void binder_state_settle(void);
-/*
- * Frees everything that exists, without telling anyone: for a world that was restored and is not
- * wanted. The objects of the host end by host_proc_destroy(), host_thread_destroy() and
- * host_file_put(); references that the host has are void. The same conditions as for
- * binder_state_write(). 0; -ENOMEM: nothing was freed. May sleep.
- */
-int binder_state_discard(void);
 
 /* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
 
@@ -225,8 +219,8 @@ void binder_report_free(struct binder_report *report);
  * after binder_state_restore() and before binder_state_settle(). Both return as those for the state
  * do; NULL: no memory, or damaged. Not in the module.
  */
-int binder_report_write(const struct binder_report *report, struct binder_state_sink *sink,
-			u32 version);
+int binder_report_write(const struct binder_report *report, u32 version,
+			struct binder_state *state);
 struct binder_report *binder_report_restore(const void *bytes, size_t size);
 
 /*

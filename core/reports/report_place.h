@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * report place: where a report is between two slices. All but the dead node is numbers, so that it
- * can be handed over with the state of the engine (state/half_read.c).
+ * can be handed over with the state of the engine (binder_report_write()).
  */
 #ifndef BINDER_REPORT_PLACE_H
 #define BINDER_REPORT_PLACE_H

@@ -1,45 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the tables of fields cannot express: names, numbers of the host, counters, and arrays.
+ * What the tables of fields cannot express: names, numbers of the host, counters, and arrays. One
+ * function for each describes the part for the writer and for the reader.
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/state_fields.h"
+#include "state/state_stream.h"
 
-#include "calls/transaction.h"
+#include "reports/report_place.h"
 #include "state.h"
-#include "state/log.h"
-#include "entities/context.h"
-#include "entities/proc.h"
-#include "entities/world.h"
+
+/* Writes @value, or returns the number that is read instead. */
+static u64 pass_number(struct state_part *part, u64 value)
+{
+	if (!part->w)
+		return state_take_number(part->from);
+	state_add_number(&part->w->record, value);
+	return value;
+}
+
+/* The same for a pointer to an object of @kind. */
+static void *pass_link(struct state_part *part, enum state_kind kind, void *object)
+{
+	u64 number = pass_number(part, part->w ? state_number_of(&part->w->objects, object) : 0);
+
+	return part->w ? object : state_object(part->r, kind, number);
+}
+
+/* The same for the @nr elements of an array, which take at least @least bytes each. */
+static u32 pass_count(struct state_part *part, u32 nr, u32 least)
+{
+	u64 count = pass_number(part, nr);
+
+	if (part->w || count <= (size_t)(part->from->end - part->from->at) / least)
+		return (u32)count;
+	part->from->bad = true;
+	return 0;
+}
 
 /* ---- contexts and processes ---------------------------------------------------------- */
 
-/* Read when the context is made. */
-static void write_context(struct state_writer *w, const void *object)
+static void pass_context(struct state_part *part, void *object)
 {
 	const struct binder_context *context = object;
 
-	state_add_number(&w->out, host_state_context_id(context));
-	state_add(&w->out, context->name, context->name_size - 1);
+	pass_number(part, host_state_context_id(context));
+	state_add(&part->w->record, context->name, context->name_size - 1);
 }
 
-const struct state_own state_own_context = { write_context, NULL, NULL };
+const struct state_own state_own_context = { pass_context, READ_BEFORE };
 
-static void write_proc_host(struct state_writer *w, const void *object)
+static void pass_proc_host(struct state_part *part, void *object)
 {
 	const struct binder_proc *proc = object;
+	u64 id = pass_number(part, part->w ? host_state_proc_id(&proc->host) : 0);
 
-	state_add_number(&w->out, host_state_proc_id(&proc->host));
+	if (part->r)
+		part->r->host_id = id;
 }
 
-static void make_proc_host(struct state_reader *r, struct state_cursor *from, void *object)
-{
-	(void)object;
-	r->host_id = state_take_number(from);
-}
-
-const struct state_own state_own_proc_host = { write_proc_host, make_proc_host, NULL };
+const struct state_own state_own_proc_host = { pass_proc_host, READ_MAKING };
 
 /* ---- counters ------------------------------------------------------------------------ */
 
@@ -55,223 +75,177 @@ static const struct {
 };
 #define NR_COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
-static void write_stats(struct state_writer *w, const struct binder_stats *stats)
-{
-	const char *base = (const char *)stats;
-	u32 i, k;
-
-	for (i = 0; i < NR_COUNTERS; i++) {
-		const struct host_atomic *counter = (const void *)(base + counters[i].offset);
-
-		state_add_number(&w->out, counters[i].nr);
-		for (k = 0; k < counters[i].nr; k++)
-			state_add_number(&w->out, (u32)host_atomic_read(&counter[k]));
-	}
-}
-
 /* Another version may know more or fewer counters. */
-static void read_stats(struct state_cursor *from, struct binder_stats *stats)
+static void pass_stats(struct state_part *part, struct binder_stats *stats)
 {
-	char *base = (char *)stats;
 	u32 i, k;
 
 	for (i = 0; i < NR_COUNTERS; i++) {
-		struct host_atomic *counter = (void *)(base + counters[i].offset);
-		u64 nr = state_take_number(from);
+		struct host_atomic *counter = (void *)((char *)stats + counters[i].offset);
+		u32 nr = pass_count(part, counters[i].nr, 1);
 
-		for (k = 0; k < nr && !from->bad; k++) {
-			u32 value = (u32)state_take_number(from);
+		for (k = 0; k < nr; k++) {
+			bool known = k < counters[i].nr;
+			u64 value = known ? (u32)host_atomic_read(&counter[k]) : 0;
 
-			if (k < counters[i].nr)
+			value = pass_number(part, value);
+			if (known)
 				host_atomic_set(&counter[k], (s32)value);
 		}
 	}
 }
 
-static void write_world_stats(struct state_writer *w, const void *object)
+static void pass_world_stats(struct state_part *part, void *object)
 {
 	(void)object;
-	write_stats(w, &binder_stats_world);
+	pass_stats(part, &binder_stats_world);
 }
 
-static void make_world_stats(struct state_reader *r, struct state_cursor *from, void *object)
+const struct state_own state_own_world_stats = { pass_world_stats, READ_MAKING };
+
+static void pass_proc_stats(struct state_part *part, void *object)
 {
-	(void)r;
-	(void)object;
-	read_stats(from, &binder_stats_world);
+	pass_stats(part, &((struct binder_proc *)object)->stats);
 }
 
-const struct state_own state_own_world_stats = { write_world_stats, make_world_stats, NULL };
-
-static void write_proc_stats(struct state_writer *w, const void *object)
-{
-	write_stats(w, &((const struct binder_proc *)object)->stats);
-}
-
-static void make_proc_stats(struct state_reader *r, struct state_cursor *from, void *object)
-{
-	(void)r;
-	read_stats(from, &((struct binder_proc *)object)->stats);
-}
-
-const struct state_own state_own_proc_stats = { write_proc_stats, make_proc_stats, NULL };
+const struct state_own state_own_proc_stats = { pass_proc_stats, READ_MAKING };
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-/* Resources that are not dropped yet. */
-static void write_resources(struct state_writer *w, const void *object)
+static void pass_resource(struct state_part *part, struct binder_resource *resource)
 {
-	const struct binder_buffer *buffer = object;
-	u32 i;
-
-	state_add_number(&w->out, buffer->nr_resources - buffer->nr_dropped);
-	for (i = buffer->nr_dropped; i < buffer->nr_resources; i++) {
-		const struct binder_resource *resource = &buffer->resources[i];
-
-		state_add_number(&w->out, (u64)resource->kind << 1 | resource->strong);
-		state_add_number(&w->out, resource->desc);
-		state_add_number(&w->out, state_number_of(&w->objects, resource->node));
-	}
-}
-
-static void read_resource(struct state_reader *r, struct state_cursor *from,
-			  struct binder_resource *resource)
-{
-	u64 kind = state_take_number(from), desc = state_take_number(from);
+	u64 kind = pass_number(part, (u64)resource->kind << 1 | resource->strong);
+	u64 desc = pass_number(part, resource->desc);
 
 	resource->kind = (u8)(kind >> 1);
 	resource->strong = kind & 1;
 	resource->desc = (u32)desc;
-	resource->node = state_object(r, STATE_NODE, state_take_number(from));
-	if (kind >> 1 > RESOURCE_FD || desc > 0xffffffff ||
-	    (resource->kind == RESOURCE_NODE) != (resource->node != NULL))
-		state_fail(r, -EINVAL, "a resource");
+	resource->node = pass_link(part, STATE_NODE, resource->node);
+	if (part->r && (kind >> 1 > RESOURCE_FD || desc > 0xffffffff ||
+			(resource->kind == RESOURCE_NODE) != (resource->node != NULL)))
+		state_fail(part->r, -EINVAL, "a resource");
 }
 
-static void link_resources(struct state_reader *r, struct state_cursor *from, void *object)
+/* Resources that are not dropped yet. */
+static void pass_resources(struct state_part *part, void *object)
 {
 	struct binder_buffer *buffer = object;
-	u64 nr = state_take_number(from);
-	u32 i;
+	u32 nr = pass_count(part, buffer->nr_resources - buffer->nr_dropped, 3), i;
 
-	/* A resource takes at least three bytes. */
-	if (nr > (size_t)(from->end - from->at) / 3)
-		from->bad = true;
-	if (!nr || from->bad)
-		return;
-	buffer->resources = host_alloc(&r->proc->host, nr * sizeof(*buffer->resources));
-	if (!buffer->resources) {
-		state_fail(r, -ENOMEM, "no memory for its resources");
-		return;
+	if (part->r && nr) {
+		buffer->resources = host_alloc(&part->r->proc->host,
+					       nr * sizeof(*buffer->resources));
+		buffer->nr_resources = buffer->resources ? nr : 0;
+		if (!buffer->resources)
+			state_fail(part->r, -ENOMEM, "no memory for its resources");
 	}
-	for (i = 0; i < nr && !from->bad && !r->err; i++)
-		read_resource(r, from, &buffer->resources[i]);
-	buffer->nr_resources = (u32)nr;
+	for (i = buffer->nr_dropped; i < buffer->nr_resources; i++)
+		pass_resource(part, &buffer->resources[i]);
 }
 
-const struct state_own state_own_resources = { write_resources, NULL, link_resources };
+const struct state_own state_own_resources = { pass_resources, READ_LINKING };
 
 /* ---- transactions -------------------------------------------------------------------- */
 
 /* The process that is charged for the transaction: its sender, if that is still known. */
-static void write_owner(struct state_writer *w, const void *object)
+static void pass_owner(struct state_part *part, void *object)
 {
 	const struct binder_transaction *t = object;
 
-	state_add_number(&w->out, state_number_of(&w->objects, state_pid_key(t->from_pid)));
+	pass_number(part, state_number_of(&part->w->objects, state_pid_key(t->from_pid)));
 }
 
-const struct state_own state_own_owner = { write_owner, NULL, NULL };
+const struct state_own state_own_owner = { pass_owner, READ_BEFORE };
 
 /* A to_parent is valid only while the call is on the stack of its receiver. */
-static void write_to_parent(struct state_writer *w, const void *object)
-{
-	const struct binder_transaction *t = object;
-	bool served = state_number_of(&w->objects, state_served_key(t));
-
-	state_add_number(&w->out, served ? state_number_of(&w->objects, t->to_parent) : 0);
-}
-
-static void link_to_parent(struct state_reader *r, struct state_cursor *from, void *object)
+static void pass_to_parent(struct state_part *part, void *object)
 {
 	struct binder_transaction *t = object;
 
-	t->to_parent = state_object(r, STATE_TRANSACTION, state_take_number(from));
+	if (part->r)
+		t->to_parent = pass_link(part, STATE_TRANSACTION, NULL);
+	else if (state_number_of(&part->w->objects, state_served_key(t)))
+		pass_link(part, STATE_TRANSACTION, t->to_parent);
+	else
+		pass_number(part, 0);
 }
 
-const struct state_own state_own_to_parent = { write_to_parent, NULL, link_to_parent };
+const struct state_own state_own_to_parent = { pass_to_parent, READ_LINKING };
 
-static void write_files(struct state_writer *w, const void *object)
+/* False: the file is not restored. */
+static bool pass_file(struct state_part *part, struct binder_file_slot *slot)
 {
-	const struct binder_transaction *t = object;
-	u32 i;
+	u64 id = pass_number(part, part->w ? host_state_file_id(slot->file) : 0);
 
-	state_add_number(&w->out, t->nr_files);
-	for (i = 0; i < t->nr_files; i++) {
-		const struct binder_file_slot *slot = &t->files[i];
-
-		state_add_number(&w->out, host_state_file_id(slot->file));
-		state_add_number(&w->out, slot->off);
-		state_add_number(&w->out, slot->resource + 1); /* NO_RESOURCE is 0 */
-		state_add_number(&w->out, slot->fd);
-	}
-}
-
-static bool read_file(struct state_reader *r, struct state_cursor *from,
-		      struct binder_file_slot *slot)
-{
-	u64 id = state_take_number(from);
-
-	slot->off = state_take_number(from);
-	slot->resource = (u32)state_take_number(from) - 1;
-	slot->fd = (u32)state_take_number(from);
-	if (from->bad)
-		return false;
+	slot->off = pass_number(part, slot->off);
+	/* NO_RESOURCE is 0 */
+	slot->resource = (u32)pass_number(part, (u32)(slot->resource + 1)) - 1;
+	slot->fd = (u32)pass_number(part, slot->fd);
+	if (part->w || part->from->bad)
+		return part->w;
 	slot->file = host_state_file_restore(id);
 	if (!slot->file)
-		state_fail(r, -ENOENT, "the host does not know its file");
+		state_fail(part->r, -ENOENT, "the host does not know its file");
 	return slot->file;
 }
 
-static void link_files(struct state_reader *r, struct state_cursor *from, void *object)
+static void pass_files(struct state_part *part, void *object)
 {
 	struct binder_transaction *t = object;
-	u64 nr = state_take_number(from);
+	u32 nr = pass_count(part, t->nr_files, 4), i;
 
-	/* A file takes at least four bytes. */
-	if (nr > BINDER_MAX_FILES || nr > (size_t)(from->end - from->at) / 4)
-		from->bad = true;
-	if (!nr || from->bad)
-		return;
-	t->files = host_alloc(t->to_proc ? &t->to_proc->host : NULL, nr * sizeof(*t->files));
-	if (!t->files)
-		state_fail(r, -ENOMEM, "no memory for its files");
-	while (t->files && t->nr_files < nr && read_file(r, from, &t->files[t->nr_files]))
-		t->nr_files++;
+	if (part->r && nr > BINDER_MAX_FILES) {
+		part->from->bad = true;
+	} else if (part->r && nr) {
+		t->files = host_alloc(t->to_proc ? &t->to_proc->host : NULL,
+				      nr * sizeof(*t->files));
+		if (!t->files)
+			state_fail(part->r, -ENOMEM, "no memory for its files");
+	}
+	for (i = 0; t->files && i < nr && pass_file(part, &t->files[i]); i++)
+		t->nr_files += part->r != NULL;
 }
 
-const struct state_own state_own_files = { write_files, NULL, link_files };
+const struct state_own state_own_files = { pass_files, READ_LINKING };
 
-/* ---- logs ---------------------------------------------------------------------------- */
+/* ---- logs and reports ---------------------------------------------------------------- */
 
-static void write_log(struct state_writer *w, const void *object)
-{
-	const struct state_log *log = object;
-
-	state_add(&w->out, log->context, host_strlen(log->context));
-}
-
-static void make_log_context(struct state_reader *r, struct state_cursor *from, void *object)
+static void pass_log_context(struct state_part *part, void *object)
 {
 	struct state_log *log = object;
-	size_t size = (size_t)(from->end - from->at);
-	const u8 *name = state_take(from, size);
+	size_t size = part->w ? host_strlen(log->context) :
+				(size_t)(part->from->end - part->from->at);
 
-	(void)r;
-	if (name && size <= BINDER_NAME_MAX)
-		host_memcpy(log->context, name, size);
+	if (part->w)
+		state_add(&part->w->record, log->context, size);
+	else if (size <= BINDER_NAME_MAX && !part->from->bad)
+		host_memcpy(log->context, state_take(part->from, size), size);
 	else
-		from->bad = true;
+		part->from->bad = true;
 }
 
-const struct state_own state_own_log = { write_log, make_log_context, NULL };
+const struct state_own state_own_log = { pass_log_context, READ_MAKING };
+
+/*
+ * The dead node that a half-read report has pinned is named by its number in reports. Its pin is an
+ * excess of the state, which keeps the node until the report has a pin again.
+ */
+static void pass_dead(struct state_part *part, void *object)
+{
+	struct binder_report *report = object;
+	u64 id = pass_number(part, part->w && report->dead ? report->dead->debug_id : 0);
+	struct binder_node *node;
+
+	if (part->w)
+		return;
+	binder_pi_mutex_lock(&binder_world.lock);
+	bl_for_each(node, &binder_world.dead_nodes, dead_link) {
+		if (id && node->debug_id == id && !report->dead) {
+			binder_node_pin(node);
+			report->dead = node;
+		}
+	}
+	binder_pi_mutex_unlock(&binder_world.lock);
+}
+
+const struct state_own state_own_dead = { pass_dead, READ_MAKING };

@@ -2,52 +2,18 @@
 /*
  * The stream is read twice. The first pass makes the objects and loads their numbers; the second
  * one, when every number of an object leads to it by an index, sets pointers and fills lists. Then
- * everything that the engine relies on is checked (state/state_check.c). Whatever fails, all that
- * was made is ended again.
+ * everything that the engine relies on is checked (state/state_check.c). Whatever fails, what was
+ * made stays as it is: the process that could not take over ends.
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/state_fields.h"
+#include "state/state_stream.h"
 
-#include "calls/transaction.h"
-#include "common/translog.h"
-#include "state/log.h"
-#include "entities/node.h"
-#include "entities/notice.h"
-#include "entities/proc.h"
-#include "entities/thread.h"
-#include "entities/world.h"
+#include "reports/report_place.h"
 
 static const char magic[8] = "anybindr";
 
-/* ---- sentences ----------------------------------------------------------------------- */
-
-void state_say(struct state_reader *r, const char *text)
-{
-	size_t size = host_strlen(text);
-
-	if (!r->why_size)
-		return;
-	if (size > r->why_size - 1)
-		size = r->why_size - 1;
-	host_memcpy(r->why, text, size);
-	r->why += size;
-	r->why_size -= size;
-	*r->why = 0;
-}
-
-void state_say_number(struct state_reader *r, u64 number)
-{
-	char digits[21];
-	u32 at = sizeof(digits) - 1;
-
-	digits[at] = 0;
-	do {
-		digits[--at] = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	state_say(r, digits + at);
-}
+/* ---- failures ------------------------------------------------------------------------ */
 
 static void fail_at(struct state_reader *r, int err, enum state_kind kind, u32 number,
 		    const char *what)
@@ -55,12 +21,9 @@ static void fail_at(struct state_reader *r, int err, enum state_kind kind, u32 n
 	if (r->err)
 		return;
 	r->err = err;
-	state_say(r, "the state cannot be restored: ");
-	state_say(r, state_records[kind].name);
-	state_say(r, " ");
-	state_say_number(r, number);
-	state_say(r, ": ");
-	state_say(r, what);
+	if (r->why)
+		host_out(r->why, "the state cannot be restored: %s %u: %s",
+			 state_records[kind].name, number, what);
 }
 
 void state_fail(struct state_reader *r, int err, const char *what)
@@ -78,13 +41,10 @@ static void fail_version(struct state_reader *r, const char *what, u64 version)
 	if (r->err)
 		return;
 	r->err = -EINVAL;
-	state_say(r, what);
-	state_say(r, " has version ");
-	state_say_number(r, version);
-	state_say(r, ", and this program reads versions ");
-	state_say_number(r, BINDER_STATE_OLDEST);
-	state_say(r, " to ");
-	state_say_number(r, BINDER_STATE_VERSION);
+	if (r->why)
+		host_out(r->why, "%s has version %llu, and this program reads versions %u to %u",
+			 what, (unsigned long long)version, BINDER_STATE_OLDEST,
+			 BINDER_STATE_VERSION);
 }
 
 /* ---- fields -------------------------------------------------------------------------- */
@@ -114,13 +74,8 @@ static void read_number(struct state_reader *r, const struct state_field *field,
 			struct state_cursor *from, void *at)
 {
 	u64 value = state_take_number(from);
-	u64 max = field->size == sizeof(u64) ? ~0ull : (1ull << 8 * field->size) - 1;
 
-	if (field->type == FIELD_BOOL)
-		max = 1;
-	else if (field->max)
-		max = field->max;
-	if (value > max)
+	if (value > field->max)
 		state_fail(r, -EINVAL, field->name);
 	else
 		store_number(at, field->size, value);
@@ -219,12 +174,11 @@ static void read_works(struct state_reader *r, const struct state_field *field,
 static void read_own(struct state_reader *r, const struct state_field *field,
 		     struct state_cursor *from, void *object)
 {
-	void (*read)(struct state_reader *, struct state_cursor *, void *) =
-		r->linking ? field->own->link : field->own->make;
+	struct state_part part = { .r = r, .from = from };
 
-	if (!read)
+	if (field->own->read != (r->linking ? READ_LINKING : READ_MAKING))
 		return;
-	read(r, from, object);
+	field->own->pass(&part, object);
 	if (from->bad || from->at != from->end)
 		state_fail(r, -EINVAL, field->name);
 }
@@ -232,9 +186,8 @@ static void read_own(struct state_reader *r, const struct state_field *field,
 typedef void (*read_function)(struct state_reader *r, const struct state_field *field,
 			      struct state_cursor *from, void *at);
 static const read_function read_types[FIELD_TYPES] = {
-	[FIELD_NUMBER] = read_number, [FIELD_BOOL] = read_number, [FIELD_ATOMIC] = read_atomic,
-	[FIELD_LINK] = read_link,     [FIELD_LIST] = read_list,	  [FIELD_WORKS] = read_works,
-	[FIELD_OWN] = read_own,
+	[FIELD_NUMBER] = read_number, [FIELD_ATOMIC] = read_atomic, [FIELD_LINK] = read_link,
+	[FIELD_LIST] = read_list,     [FIELD_WORKS] = read_works,   [FIELD_OWN] = read_own,
 };
 
 static void read_field(struct state_reader *r, const struct state_field *field,
@@ -257,8 +210,9 @@ static void read_field(struct state_reader *r, const struct state_field *field,
 	}
 }
 
-void state_read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
-		       void *object)
+/* Reads the fields of a record, as far as this is done in the present pass. */
+static void read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
+			void *object)
 {
 	const struct state_record *record = &state_records[kind];
 	u32 i;
@@ -279,12 +233,9 @@ static void make_record(struct state_reader *r, enum state_kind kind, struct sta
 {
 	void *object = state_make(r, kind, from);
 
-	if (!object)
-		return;
-	state_read_fields(r, kind, from, object);
-	if (r->err)
-		state_unmake(kind, object);
-	else
+	if (object)
+		read_fields(r, kind, from, object);
+	if (!r->err)
 		state_enter(r, kind, object);
 }
 
@@ -299,7 +250,7 @@ static void link_record(struct state_reader *r, enum state_kind kind, struct sta
 		return;
 	if (kind == STATE_PROC)
 		r->proc = object;
-	state_read_fields(r, kind, from, object);
+	read_fields(r, kind, from, object);
 	if (!r->err)
 		state_link(r, kind, object);
 }
@@ -352,37 +303,30 @@ static void read_pass(struct state_reader *r, struct state_cursor from, bool lin
 		;
 }
 
-void state_read_begin(struct state_reader *r, struct state_cursor *from)
+/* Reads how the stream begins. */
+static struct state_cursor begin_stream(struct state_reader *r, const void *bytes, size_t size)
 {
-	const u8 *first = state_take(from, sizeof(magic));
-	u64 version = state_take_number(from);
+	struct state_cursor from = { bytes, (const u8 *)bytes + size, false };
+	const u8 *first = state_take(&from, sizeof(magic));
+	u64 version = state_take_number(&from);
 
-	if (!first || host_memcmp(first, magic, sizeof(magic)) || from->bad) {
+	if (!first || host_memcmp(first, magic, sizeof(magic)) || from.bad) {
 		r->err = -EINVAL;
-		state_say(r, "this is no state of an engine");
+		if (r->why)
+			host_out(r->why, "this is no state of an engine");
 	} else if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION) {
 		fail_version(r, "the state", version);
 	}
 	r->version = (u32)version;
+	return from;
 }
 
-/* Nothing was there before, so all that there is came from the stream. */
-static void read_undo(struct state_reader *r)
+int binder_state_restore(const void *bytes, size_t size, struct host_out *why)
 {
-	state_objects_end(&r->objects);
-	state_forget_contexts(&r->objects);
-	state_left_free();
-}
-
-int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_size)
-{
-	struct state_cursor from = { bytes, (const u8 *)bytes + size, false };
-	struct state_reader r = { .why = why, .why_size = why_size };
+	struct state_reader r = { .why = why };
+	struct state_cursor from = begin_stream(&r, bytes, size);
 
 	binder_assert_unlocked();
-	if (why_size)
-		*why = 0;
-	state_read_begin(&r, &from);
 	if (!r.err)
 		read_pass(&r, from, false);
 	if (!r.err)
@@ -390,10 +334,28 @@ int binder_state_restore(const void *bytes, size_t size, char *why, size_t why_s
 	if (!r.err)
 		state_check(&r);
 	if (r.err)
-		read_undo(&r);
+		state_left_free();
 	else
 		state_forget_contexts(&r.objects);
 	state_objects_free(&r.objects);
 	state_bytes_free(&r.procs);
 	return r.err;
+}
+
+struct binder_report *binder_report_restore(const void *bytes, size_t size)
+{
+	struct state_reader r = { .kind = STATE_REPORT };
+	struct binder_report *report = binder_report_new(REPORT_STATE, 0);
+	struct state_cursor from = begin_stream(&r, bytes, size);
+	u64 kind = state_take_number(&from), version = state_take_number(&from);
+
+	if (kind != STATE_REPORT || version < 1 || version > r.version)
+		from.bad = true;
+	if (report && !from.bad)
+		read_fields(&r, STATE_REPORT, state_take_part(&from), report);
+	if (from.bad || r.err) {
+		binder_report_free(report);
+		report = NULL;
+	}
+	return report;
 }

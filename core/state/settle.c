@@ -11,11 +11,7 @@
 
 #include "calls/buffer.h"
 #include "calls/oneway.h"
-#include "calls/transaction.h"
 #include "reports/report_stats.h"
-#include "entities/node.h"
-#include "entities/proc.h"
-#include "entities/thread.h"
 
 /* ---- transactions and buffers -------------------------------------------------------- */
 

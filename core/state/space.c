@@ -8,9 +8,7 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/state_fields.h"
-
-#include "entities/proc.h"
+#include "state/state_stream.h"
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
@@ -24,12 +22,9 @@ static int compare_off(const struct bt_node *a, const struct bt_node *b)
 
 static bool sizes_fit(const struct binder_buffer *b)
 {
-	const size_t most = BINDER_MAP_MAX_SIZE;
-
-	return b->data_size <= most && b->offsets_size <= most && b->extra_size <= most &&
-	       binder_buffer_align(b->data_size) + binder_buffer_align(b->offsets_size) +
-			       binder_buffer_align(b->extra_size) <=
-		       b->range.size;
+	return binder_buffer_align(b->data_size) + binder_buffer_align(b->offsets_size) +
+		       binder_buffer_align(b->extra_size) <=
+	       b->range.size;
 }
 
 bool state_enter_buffer(struct binder_proc *proc, struct binder_buffer *buffer)
@@ -72,7 +67,7 @@ static void write_gap(struct state_writer *w, const struct range_space *space,
 									    struct binder_buffer,
 									    range));
 
-	state_add_number(&w->out, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
+	state_add_number(&w->record, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
 					  (node->right ? GAP_RIGHT : 0) |
 					  (node->red ? GAP_RED : 0));
 	if (node->left)
@@ -81,13 +76,12 @@ static void write_gap(struct state_writer *w, const struct range_space *space,
 		write_gap(w, space, node->right);
 }
 
-static void write_gaps(struct state_writer *w, const void *object)
+static void write_gaps(struct state_writer *w, struct binder_proc *proc)
 {
-	struct binder_proc *proc = (struct binder_proc *)object;
 	struct range_space *space = &proc->alloc.space;
 
 	binder_assert_private(&proc->alloc.lock);
-	state_add_number(&w->out, space->head.gap_user);
+	state_add_number(&w->record, space->head.gap_user);
 	if (space->by_gap.top)
 		write_gap(w, space, space->by_gap.top);
 }
@@ -169,9 +163,8 @@ static u32 read_gap(struct gap_reader *g, struct bt_node *parent, struct bt_node
 	return left + !node->red;
 }
 
-static void link_gaps(struct state_reader *r, struct state_cursor *from, void *object)
+static void read_gaps(struct state_reader *r, struct state_cursor *from, struct binder_proc *proc)
 {
-	struct binder_proc *proc = object;
 	struct range_space *space = &proc->alloc.space;
 	struct gap_reader g = { .r = r, .from = from, .proc = proc };
 	bool good;
@@ -186,26 +179,33 @@ static void link_gaps(struct state_reader *r, struct state_cursor *from, void *o
 		state_fail(r, -EINVAL, "the free space of its mapping");
 }
 
-const struct state_own state_own_gaps = { write_gaps, NULL, link_gaps };
+static void pass_gaps(struct state_part *part, void *object)
+{
+	if (part->w)
+		write_gaps(part->w, object);
+	else
+		read_gaps(part->r, part->from, object);
+}
+
+const struct state_own state_own_gaps = { pass_gaps, READ_LINKING };
 
 /* ---- pages --------------------------------------------------------------------------- */
 
-static void write_pages(struct state_writer *w, const void *object)
+static void write_pages(struct state_writer *w, struct binder_proc *proc)
 {
-	struct binder_proc *proc = (struct binder_proc *)object;
 	struct binder_pages *pages = &proc->alloc.pages;
 	u32 at;
 
 	binder_assert_private(&proc->alloc.lock);
-	state_add_number(&w->out, pages->high);
-	state_add_number(&w->out, pages->count[PAGE_AVAILABLE]);
+	state_add_number(&w->record, pages->high);
+	state_add_number(&w->record, pages->count[PAGE_AVAILABLE]);
 	for (at = pages->oldest; at != PAGE_NOWHERE; at = pages->page[at].next)
-		state_add_number(&w->out, at);
+		state_add_number(&w->record, at);
 	for (at = 0; at < pages->nr; at++) {
 		u8 state = pages->page[at].state;
 
 		if (state == PAGE_POPULATING || state == PAGE_REFILLING)
-			state_add_number(&w->out, at);
+			state_add_number(&w->record, at);
 	}
 }
 
@@ -267,17 +267,22 @@ static void read_pages(struct state_cursor *from, struct binder_alloc *alloc, u8
 	pages->high = (u32)high;
 }
 
-static void link_pages(struct state_reader *r, struct state_cursor *from, void *object)
+static void pass_pages(struct state_part *part, void *object)
 {
 	struct binder_proc *proc = object;
-	u8 *populating = host_alloc(NULL, proc->alloc.pages.nr + 1);
+	u8 *populating;
 
+	if (part->w) {
+		write_pages(part->w, proc);
+		return;
+	}
+	populating = host_alloc(NULL, proc->alloc.pages.nr + 1);
 	binder_assert_private(&proc->alloc.lock);
 	if (populating)
-		read_pages(from, &proc->alloc, populating);
+		read_pages(part->from, &proc->alloc, populating);
 	else
-		state_fail(r, -ENOMEM, "no memory");
+		state_fail(part->r, -ENOMEM, "no memory");
 	host_free(populating);
 }
 
-const struct state_own state_own_pages = { write_pages, NULL, link_pages };
+const struct state_own state_own_pages = { pass_pages, READ_LINKING };

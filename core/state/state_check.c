@@ -2,22 +2,70 @@
 /*
  * A stream may be damaged, and the engine trusts its own structures. So everything that it relies
  * on is checked here, in one pass over each kind of object: who owns a transaction, what lists may
- * contain, which counts there must be. What counts have beyond that, and transactions that nobody
- * has, are what calls that were left behind held; they stay as they are until
- * binder_state_settle().
+ * contain, which counts there must be. Counts are made anew from what there is, and are never
+ * smaller in a sound stream. What counts have beyond that, and transactions that nobody has, are
+ * what calls that were left behind held; they stay as they are until binder_state_settle().
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/tally.h"
+#include "state/state_stream.h"
 
-#include "calls/transaction.h"
-#include "entities/context.h"
-#include "entities/node.h"
-#include "entities/notice.h"
-#include "entities/proc.h"
-#include "entities/ref.h"
-#include "entities/thread.h"
-#include "entities/world.h"
+/* Who has a transaction. */
+enum {
+	MARK_QUEUED = 0x01, /* it is in a todo list */
+	MARK_BEHIND = 0x02, /* ... behind another one-way call of the node */
+	MARK_SENT = 0x04,   /* it is on the stack of its sender */
+	MARK_SERVED = 0x08, /* it is on the stack of its receiver */
+	MARK_KEPT = 0x10,   /* by a call that was made for it, whose sender died */
+	MARK_TOP = 0x20,    /* it is the innermost one of a stack */
+};
+
+/* What was found of an object. */
+struct found {
+	u8 marks; /* a transaction's; a notice's is 1: a reference has it */
+	/* what explains the counts of a node, and of a process */
+	u32 refs, strong_refs;
+	u32 local_strong, local_weak;
+	u32 pins, held_pins;
+	bool busy;
+	s32 outstanding;
+};
+
+struct tally {
+	struct state_reader *r;
+	struct found *found[STATE_KINDS]; /* by number */
+	u32 unread; /* completions of the present list */
+	u32 most;   /* transactions */
+	u32 refs;   /* in the lists of their nodes */
+	u64 serial, last_serial;
+};
+
+static struct found *found_of(struct tally *c, enum state_kind kind, const void *object)
+{
+	return &c->found[kind][state_number_of(&c->r->objects, object)];
+}
+
+static struct found *tally_of(struct tally *c, const struct binder_node *node)
+{
+	return found_of(c, STATE_NODE, node);
+}
+
+static u8 *marks_of(struct tally *c, const struct binder_transaction *t)
+{
+	return &found_of(c, STATE_TRANSACTION, t)->marks;
+}
+
+static struct binder_proc *tally_owner(const struct binder_node *node)
+{
+	binder_assert_private(&node->lock);
+	return node->proc;
+}
+
+static struct binder_thread *tally_sender(const struct binder_transaction *t)
+{
+	binder_assert_private(&t->lock);
+	return t->from;
+}
 
 struct state_left state_left;
 
@@ -30,28 +78,29 @@ void state_left_free(void)
 	state_left.completions = 0;
 }
 
-void state_refuse(struct state_tally *c, enum state_kind kind, const void *object, const char *what)
+static void refuse_object(struct tally *c, enum state_kind kind, const void *object,
+			  const char *what)
 {
 	state_fail_at(c->r, kind, state_number_of(&c->r->objects, object), what);
 }
 
-static void add_loose(struct state_tally *c, const struct state_loose *loose)
+static void add_left(struct tally *c, struct state_bytes *to, const void *left, size_t size)
 {
-	state_add(&state_left.loose, loose, sizeof(*loose));
-	if (state_left.loose.failed)
+	state_add(to, left, size);
+	if (to->failed)
 		state_fail(c->r, -ENOMEM, "no memory");
 }
 
-static struct binder_proc *proc_of_buffer(struct state_tally *c, const struct binder_buffer *buffer)
+static void add_loose(struct tally *c, const struct state_loose *loose)
+{
+	add_left(c, &state_left.loose, loose, sizeof(*loose));
+}
+
+static struct binder_proc *proc_of_buffer(struct tally *c, const struct binder_buffer *buffer)
 {
 	u32 number = state_number_of(&c->r->objects, buffer);
 
 	return ((struct binder_proc **)c->r->procs.bytes)[number - 1];
-}
-
-static u8 *marks_of(struct state_tally *c, const struct binder_transaction *t)
-{
-	return &c->marks[state_number_of(&c->r->objects, t)];
 }
 
 static bool is_oneway(const struct binder_transaction *t)
@@ -62,7 +111,7 @@ static bool is_oneway(const struct binder_transaction *t)
 /* ---- todo lists ---------------------------------------------------------------------- */
 
 /* A transaction that is to be delivered in @proc, whose buffer it has. */
-static bool is_deliverable(struct state_tally *c, const struct binder_transaction *t,
+static bool is_deliverable(struct tally *c, const struct binder_transaction *t,
 			   const struct binder_proc *proc)
 {
 	const struct binder_buffer *b = t->buffer;
@@ -73,7 +122,7 @@ static bool is_deliverable(struct state_tally *c, const struct binder_transactio
 }
 
 /* @thread: whose list it is, or NULL; @node: of its one-way calls, or NULL. */
-static void check_queued(struct state_tally *c, const struct binder_transaction *t,
+static void check_queued(struct tally *c, const struct binder_transaction *t,
 			 const struct binder_proc *proc, const struct binder_thread *thread,
 			 const struct binder_node *node)
 {
@@ -84,11 +133,11 @@ static void check_queued(struct state_tally *c, const struct binder_transaction 
 	if (good && node)
 		good = is_oneway(t) && t->buffer->target_node == node;
 	if (!good)
-		state_refuse(c, STATE_TRANSACTION, t, "it is queued where it cannot be");
+		refuse_object(c, STATE_TRANSACTION, t, "it is queued where it cannot be");
 	*marks_of(c, t) |= node ? MARK_QUEUED | MARK_BEHIND : MARK_QUEUED;
 }
 
-static void check_todo(struct state_tally *c, const struct bl_list *todo,
+static void check_todo(struct tally *c, const struct bl_list *todo,
 		       const struct binder_proc *proc, const struct binder_thread *thread)
 {
 	const struct binder_work *work;
@@ -106,10 +155,10 @@ static void check_todo(struct state_tally *c, const struct bl_list *todo,
 			c->unread++;
 	}
 	if (!good)
-		state_refuse(c, STATE_PROC, proc, "work of another process is queued");
+		refuse_object(c, STATE_PROC, proc, "work of another process is queued");
 }
 
-static void check_delivered(struct state_tally *c, const struct binder_proc *proc,
+static void check_delivered(struct tally *c, const struct binder_proc *proc,
 			    const struct bl_list *list, u8 type, u8 cleared)
 {
 	const struct binder_work *work;
@@ -118,7 +167,7 @@ static void check_delivered(struct state_tally *c, const struct binder_proc *pro
 		const struct binder_notice *notice = bl_entry(work, struct binder_notice, work);
 
 		if ((work->type != type && work->type != cleared) || notice->proc != proc)
-			state_refuse(c, STATE_PROC, proc, "the list of delivered notices");
+			refuse_object(c, STATE_PROC, proc, "the list of delivered notices");
 	}
 }
 
@@ -151,7 +200,7 @@ bool state_is_made_for(const struct binder_transaction *inner, const struct bind
  * A thread waits for one call at a time; what it serves meanwhile was made for that call, so that
  * the call cannot end before.
  */
-static void check_stack(struct state_tally *c, const struct binder_thread *thread)
+static void check_stack(struct tally *c, const struct binder_thread *thread)
 {
 	const struct binder_transaction *t = thread->stack, *above = NULL;
 	bool above_is_sent = false, good = true;
@@ -174,10 +223,10 @@ static void check_stack(struct state_tally *c, const struct binder_thread *threa
 		t = served ? t->to_parent : t->from_parent;
 	}
 	if (!good)
-		state_refuse(c, STATE_THREAD, thread, "its stack of calls");
+		refuse_object(c, STATE_THREAD, thread, "its stack of calls");
 }
 
-static void check_thread(struct state_tally *c, struct binder_thread *thread)
+static void check_thread(struct tally *c, struct binder_thread *thread)
 {
 	const struct binder_buffer *freeing = thread->freeing;
 	const struct state_loose loose = { .thread = thread };
@@ -193,7 +242,7 @@ static void check_thread(struct state_tally *c, struct binder_thread *thread)
 		add_loose(c, &loose);
 	}
 	if (!good)
-		state_refuse(c, STATE_THREAD, thread, "what it waits for");
+		refuse_object(c, STATE_THREAD, thread, "what it waits for");
 	c->unread = 0;
 	check_todo(c, &thread->todo, thread->proc, thread);
 	thread->nr_unread = c->unread;
@@ -201,7 +250,7 @@ static void check_thread(struct state_tally *c, struct binder_thread *thread)
 	check_stack(c, thread);
 }
 
-static void check_waiters(struct state_tally *c, const struct binder_proc *proc)
+static void check_waiters(struct tally *c, const struct binder_proc *proc)
 {
 	const struct binder_thread *thread;
 	bool good = true;
@@ -212,16 +261,16 @@ static void check_waiters(struct state_tally *c, const struct binder_proc *proc)
 	bl_for_each(thread, &proc->freeze_waiters, freeze_link)
 		good &= thread->freeze_target == proc;
 	if (!good)
-		state_refuse(c, STATE_PROC, proc, "threads that wait");
+		refuse_object(c, STATE_PROC, proc, "threads that wait");
 }
 
 /* ---- processes, contexts ------------------------------------------------------------- */
 
-static void check_proc(struct state_tally *c, struct binder_proc *proc)
+static void check_proc(struct tally *c, struct binder_proc *proc)
 {
 	binder_assert_private(&proc->inner_lock);
 	if (proc->serial <= c->serial || proc->serial > c->last_serial)
-		state_refuse(c, STATE_PROC, proc, "the order of the processes");
+		refuse_object(c, STATE_PROC, proc, "the order of the processes");
 	c->serial = proc->serial;
 	check_todo(c, &proc->todo, proc, NULL);
 	check_delivered(c, proc, &proc->delivered_death, WORK_DEATH, WORK_DEATH_AND_CLEAR);
@@ -229,7 +278,7 @@ static void check_proc(struct state_tally *c, struct binder_proc *proc)
 	check_waiters(c, proc);
 }
 
-static void check_context(struct state_tally *c, struct binder_context *context)
+static void check_context(struct tally *c, struct binder_context *context)
 {
 	struct binder_node *node;
 
@@ -239,50 +288,50 @@ static void check_context(struct state_tally *c, struct binder_context *context)
 		return;
 	binder_assert_private(&node->lock);
 	if (!node->proc || !node->is_manager || node->proc->context != context)
-		state_refuse(c, STATE_CONTEXT, context, "its manager");
+		refuse_object(c, STATE_CONTEXT, context, "its manager");
 	tally_of(c, node)->pins++;
 }
 
 /* ---- references ---------------------------------------------------------------------- */
 
 /* Each notice belongs to one reference, or is in a list until its last return is read. */
-static bool take_notice(struct state_tally *c, const struct binder_ref *ref,
+static bool take_notice(struct tally *c, const struct binder_ref *ref,
 			const struct binder_notice *notice, u8 type)
 {
 	u8 *mark;
 
 	if (!notice)
 		return true;
-	mark = &c->notice_marks[state_number_of(&c->r->objects, notice)];
+	mark = &found_of(c, STATE_NOTICE, notice)->marks;
 	if (*mark || notice->work.type != type || notice->proc != ref->proc)
 		return false;
 	*mark = 1;
 	return true;
 }
 
-static void check_ref(struct state_tally *c, const struct binder_ref *ref)
+static void check_ref(struct tally *c, const struct binder_ref *ref)
 {
 	if ((!ref->strong && !ref->weak) || !bl_linked(&ref->node_link) ||
 	    !take_notice(c, ref, ref->death, WORK_DEATH) ||
 	    !take_notice(c, ref, ref->freeze, WORK_FREEZE))
-		state_refuse(c, STATE_REF, ref, "its counts, or its notices");
+		refuse_object(c, STATE_REF, ref, "its counts, or its notices");
 }
 
-static void check_notice(struct state_tally *c, const struct binder_notice *notice)
+static void check_notice(struct tally *c, const struct binder_notice *notice)
 {
 	u8 type = notice->work.type;
 	bool cleared = type == WORK_DEATH_AND_CLEAR || type == WORK_DEATH_CLEARED ||
 		       type == WORK_FREEZE_CLEARED;
 
-	if (!c->notice_marks[state_number_of(&c->r->objects, notice)] &&
+	if (!found_of(c, STATE_NOTICE, notice)->marks &&
 	    (!cleared || !bl_linked(&notice->work.link)))
-		state_refuse(c, STATE_NOTICE, notice, "nothing refers to it");
+		refuse_object(c, STATE_NOTICE, notice, "nothing refers to it");
 	host_atomic_add(&notice->proc->nr_notices, 1);
 }
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-static void check_resources(struct state_tally *c, const struct binder_buffer *b,
+static void check_resources(struct tally *c, const struct binder_buffer *b,
 			    const struct binder_proc *proc)
 {
 	u32 i;
@@ -293,7 +342,7 @@ static void check_resources(struct state_tally *c, const struct binder_buffer *b
 		if (!node)
 			continue;
 		if (tally_owner(node) != proc)
-			state_refuse(c, STATE_BUFFER, b, "an object of another process");
+			refuse_object(c, STATE_BUFFER, b, "an object of another process");
 		tally_of(c, node)->held_pins++;
 		tally_of(c, node)->pins++;
 		if (b->resources[i].strong)
@@ -303,7 +352,7 @@ static void check_resources(struct state_tally *c, const struct binder_buffer *b
 	}
 }
 
-static void check_buffer(struct state_tally *c, struct binder_buffer *b)
+static void check_buffer(struct tally *c, struct binder_buffer *b)
 {
 	struct binder_proc *proc = proc_of_buffer(c, b);
 	const struct binder_transaction *t = b->transaction;
@@ -311,7 +360,7 @@ static void check_buffer(struct state_tally *c, struct binder_buffer *b)
 
 	if ((t && (t->buffer != b || b->claimed || (t->to_proc && t->to_proc != proc))) ||
 	    (b->target_node && tally_owner(b->target_node) != proc) || (b->released && !b->claimed))
-		state_refuse(c, STATE_BUFFER, b, "its transaction, or its node");
+		refuse_object(c, STATE_BUFFER, b, "its transaction, or its node");
 	check_resources(c, b, proc);
 	if (b->claimed || (!t && !b->user_free))
 		add_loose(c, &loose);
@@ -346,7 +395,7 @@ static bool check_files(const struct binder_transaction *t)
 }
 
 /* A call whose sender died keeps the one that the sender was serving. */
-static void check_kept(struct state_tally *c, const struct binder_transaction *t)
+static void check_kept(struct tally *c, const struct binder_transaction *t)
 {
 	const struct binder_transaction *kept = tally_sender(t) ? NULL : t->from_parent;
 	u8 *marks = kept ? marks_of(c, kept) : NULL;
@@ -356,15 +405,15 @@ static void check_kept(struct state_tally *c, const struct binder_transaction *t
 	if (t->is_reply || is_oneway(t) || kept->is_reply || is_oneway(kept) || kept == t ||
 	    *marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT) || kept->to_proc || kept->to_thread ||
 	    kept->buffer)
-		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
+		refuse_object(c, STATE_TRANSACTION, t, "the call that it was made for");
 	/* What the sender of the kept call serves meanwhile was made for it by way of @t. */
 	if (*marks & MARK_SENT && !(*marks & MARK_TOP) && !(*marks_of(c, t) & MARK_SERVED))
-		state_refuse(c, STATE_TRANSACTION, t, "the call that it was made for");
+		refuse_object(c, STATE_TRANSACTION, t, "the call that it was made for");
 	*marks |= MARK_KEPT;
 }
 
 /* Is @t, which nobody has, what a call that was left behind would leave? */
-static bool check_loose(struct state_tally *c, const struct binder_transaction *t)
+static bool check_loose(struct tally *c, const struct binder_transaction *t)
 {
 	const struct binder_thread *thread = t->to_thread;
 
@@ -378,7 +427,7 @@ static bool check_loose(struct state_tally *c, const struct binder_transaction *
 	return tally_sender(t);
 }
 
-static void check_transaction(struct state_tally *c, struct binder_transaction *t)
+static void check_transaction(struct tally *c, struct binder_transaction *t)
 {
 	struct state_loose loose = { .t = t, .buffer = t->buffer };
 	u8 marks = *marks_of(c, t);
@@ -390,19 +439,95 @@ static void check_transaction(struct state_tally *c, struct binder_transaction *
 	if (tally_sender(t))
 		good &= (marks & MARK_SENT) != 0;
 	if (t->to_proc && t->counted)
-		c->outstanding[state_number_of(&c->r->objects, t->to_proc)]++;
+		found_of(c, STATE_PROC, t->to_proc)->outstanding++;
 	if (!(marks & (MARK_QUEUED | MARK_SERVED | MARK_KEPT))) {
 		good &= check_loose(c, t);
 		loose.proc = t->buffer ? proc_of_buffer(c, t->buffer) : NULL;
 		add_loose(c, &loose);
 	}
 	if (!good)
-		state_refuse(c, STATE_TRANSACTION, t, "nothing refers to it as it should");
+		refuse_object(c, STATE_TRANSACTION, t, "nothing refers to it as it should");
+}
+
+/* ---- counts ------------------------------------------------------------------------- */
+
+static void count_refs(struct tally *c, const struct binder_node *node)
+{
+	struct found *tally = tally_of(c, node);
+	const struct binder_ref *ref;
+
+	binder_assert_private(&node->lock);
+	bl_for_each(ref, &node->refs, node_link) {
+		if (ref->node != node)
+			refuse_object(c, STATE_NODE, node, "a handle of another node");
+		tally->refs++;
+		c->refs++;
+		tally->strong_refs += ref->strong > 0;
+	}
+}
+
+/* @count less what explains it; refuses the node if that is more. */
+static u32 excess_of(struct tally *c, const struct binder_node *node, u32 count,
+		     u32 explained)
+{
+	if (count < explained)
+		refuse_object(c, STATE_NODE, node, "a count is too small");
+	return count - explained;
+}
+
+static void check_node(struct tally *c, struct binder_node *node)
+{
+	struct found *tally = tally_of(c, node);
+	s32 pins = host_atomic_read(&node->pins);
+	struct state_excess excess = { .node = node };
+
+	binder_assert_private(&node->lock);
+	count_refs(c, node);
+	tally->local_strong += node->pending_strong;
+	tally->local_weak += node->pending_weak;
+	if (node->proc) {
+		tally->local_strong += node->is_manager;
+		tally->local_weak += node->is_manager;
+	} else {
+		/* Its counts ended with its owner. */
+		tally->local_strong = 0;
+		tally->local_weak = 0;
+	}
+	if (pins < 0 || node->local_pins < 0)
+		refuse_object(c, STATE_NODE, node, "a count is wrong");
+	excess.internal_strong = excess_of(c, node, node->internal_strong, tally->strong_refs);
+	excess.local_strong = excess_of(c, node, node->local_strong, tally->local_strong);
+	excess.local_weak = excess_of(c, node, node->local_weak, tally->local_weak);
+	excess.pins = excess_of(c, node, (u32)pins, tally->pins);
+	excess.local_pins = excess_of(c, node, (u32)node->local_pins, tally->held_pins);
+	excess.busy = node->proc && node->async_busy && !tally->busy;
+	if (excess.local_pins > excess.pins)
+		refuse_object(c, STATE_NODE, node, "a count is wrong");
+	/* Settling ends its last weak reference: the node is freed, or its owner is notified. */
+	excess.unused = !tally->refs && !pins && !node->local_strong && !node->local_weak &&
+			!bl_linked(&node->work.link);
+	if (excess.busy || state_has_excess_counts(&excess))
+		add_left(c, &state_left.excess, &excess, sizeof(excess));
+}
+
+static void check_outstanding(struct tally *c, struct binder_proc *proc)
+{
+	struct state_excess excess = { .proc = proc };
+	s32 explained = found_of(c, STATE_PROC, proc)->outstanding;
+
+	binder_assert_private(&proc->inner_lock);
+	if (proc->outstanding_txns < explained) {
+		refuse_object(c, STATE_PROC, proc, "more calls are outstanding than it counts");
+		return;
+	}
+	excess.outstanding = proc->outstanding_txns - explained;
+	if (excess.outstanding)
+		add_left(c, &state_left.excess, &excess, sizeof(excess));
 }
 
 /* ---- all of them --------------------------------------------------------------------- */
 
-static void check_node_todo(struct state_tally *c, struct binder_node *node)
+static void check_node_todo(struct tally *c, struct binder_node *node)
 {
 	const struct binder_work *work;
 
@@ -419,7 +544,7 @@ static void check_node_todo(struct state_tally *c, struct binder_node *node)
 			check(c, state_object_at(&(c)->r->objects, kind, at)); \
 	} while (0)
 
-static void check_all(struct state_tally *c)
+static void check_all(struct tally *c)
 {
 	CHECK_EACH(c, STATE_CONTEXT, check_context);
 	CHECK_EACH(c, STATE_PROC, check_proc);
@@ -430,38 +555,32 @@ static void check_all(struct state_tally *c)
 	CHECK_EACH(c, STATE_BUFFER, check_buffer);
 	CHECK_EACH(c, STATE_TRANSACTION, check_kept);
 	CHECK_EACH(c, STATE_TRANSACTION, check_transaction);
-	state_left.refs = c->r->objects.nr[STATE_REF];
-	state_left.transactions = c->r->objects.nr[STATE_TRANSACTION];
-	state_check_counts(c);
-}
-
-/* Memory for what is counted. False: no memory. */
-static bool tally_begin(struct state_tally *c)
-{
-	const struct state_objects *objects = &c->r->objects;
-
-	c->marks = host_alloc_large(NULL, objects->nr[STATE_TRANSACTION] + 1);
-	c->notice_marks = host_alloc_large(NULL, objects->nr[STATE_NOTICE] + 1);
-	c->nodes = host_alloc_large(NULL, (objects->nr[STATE_NODE] + 1) * sizeof(*c->nodes));
-	c->outstanding = host_alloc_large(NULL,
-					  (objects->nr[STATE_PROC] + 1) * sizeof(*c->outstanding));
-	return c->marks && c->notice_marks && c->nodes && c->outstanding;
+	CHECK_EACH(c, STATE_NODE, check_node);
+	CHECK_EACH(c, STATE_PROC, check_outstanding);
+	/* Each is in one list at most, so all are in that of their node. */
+	if (c->refs != c->r->objects.nr[STATE_REF])
+		state_fail_at(c->r, STATE_REF, c->refs, "a handle is in no list");
+	state_left.refs = c->refs;
+	state_left.transactions = c->most;
 }
 
 void state_check(struct state_reader *r)
 {
-	struct state_tally c = { .r = r, .most = r->objects.nr[STATE_TRANSACTION] };
+	struct tally c = { .r = r, .most = r->objects.nr[STATE_TRANSACTION] };
+	u32 kind;
 
 	state_left_free();
 	binder_pi_mutex_lock(&binder_world.lock);
 	c.last_serial = binder_world.last_serial;
 	binder_pi_mutex_unlock(&binder_world.lock);
-	if (tally_begin(&c))
+	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION && !r->err; kind++) {
+		c.found[kind] = host_alloc_large(NULL,
+						 (r->objects.nr[kind] + 1) * sizeof(**c.found));
+		if (!c.found[kind])
+			state_fail(r, -ENOMEM, "no memory");
+	}
+	if (!r->err)
 		check_all(&c);
-	else
-		state_fail(r, -ENOMEM, "no memory");
-	host_free(c.marks);
-	host_free(c.notice_marks);
-	host_free(c.nodes);
-	host_free(c.outstanding);
+	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION; kind++)
+		host_free(c.found[kind]);
 }

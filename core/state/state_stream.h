@@ -8,10 +8,17 @@
 #ifndef BINDER_STATE_STREAM_H
 #define BINDER_STATE_STREAM_H
 
+#include "calls/transaction.h"
+#include "common/translog.h"
 #include "core.h"
-#include "memory/buffer_alloc.h"
-#include "state/state_wire.h"
+#include "entities/context.h"
+#include "entities/node.h"
+#include "entities/notice.h"
+#include "entities/proc.h"
+#include "entities/ref.h"
+#include "entities/thread.h"
 #include "entities/world.h"
+#include "state/state_wire.h"
 
 /* What a record describes. Numbers of the stream: they never change. */
 enum state_kind {
@@ -38,17 +45,32 @@ static inline void state_assert_private_world(void) ASSERTS(&binder_world.lock)
 {
 }
 
-/* A part of an object that is written and restored by functions of its own. */
+/* What a record of a transaction log describes. */
+struct state_log {
+	struct binder_log_entry entry;
+	char context[BINDER_NAME_MAX + 1];
+	u32 ring;
+};
+
+/* A part of an object that passes to the stream, or from it. */
+struct state_part {
+	struct state_writer *w; /* NULL: it is read */
+	struct state_reader *r;
+	struct state_cursor *from;
+};
+
+/* A part of an object that a function of its own passes, in both directions. */
 struct state_own {
-	void (*write)(struct state_writer *w, const void *object);
-	/* When the object is made, and when all objects are; NULL: nothing is to be done. */
-	void (*make)(struct state_reader *r, struct state_cursor *from, void *object);
-	void (*link)(struct state_reader *r, struct state_cursor *from, void *object);
+	void (*pass)(struct state_part *part, void *object);
+	enum {
+		READ_BEFORE, /* by the function that makes the object */
+		READ_MAKING, /* when the object is made */
+		READ_LINKING /* when all objects are made, because it refers to some */
+	} read;
 };
 
 enum state_type {
 	FIELD_NUMBER, /* a number of 1, 2, 4 or 8 bytes */
-	FIELD_BOOL,
 	FIELD_ATOMIC,
 	FIELD_LINK,  /* a pointer to an object of @kind */
 	/* The types that follow are parts, whose size in bytes comes first. */
@@ -66,7 +88,7 @@ struct state_field {
 	u32 since; /* the first version of the stream that has it */
 	size_t offset;
 	size_t element;
-	u64 max; /* FIELD_NUMBER; 0: any value */
+	u64 max; /* FIELD_NUMBER */
 	const struct state_own *own;
 };
 
@@ -80,6 +102,10 @@ struct state_record {
 	const struct state_field *fields;
 	u32 nr;
 };
+
+extern const struct state_own state_own_context, state_own_world_stats, state_own_proc_stats,
+	state_own_proc_host, state_own_resources, state_own_to_parent, state_own_files,
+	state_own_pages, state_own_gaps, state_own_owner, state_own_log, state_own_dead;
 
 /* By enum state_kind. */
 extern const struct state_record state_records[STATE_KINDS];
@@ -116,23 +142,16 @@ static inline void *state_object_at(const struct state_objects *objects, enum st
 	return ((void **)objects->of[kind].bytes)[at];
 }
 void state_objects_free(struct state_objects *objects);
-/*
- * Ends all objects, which may be linked incompletely, without telling anyone. Those of the host
- * are destroyed.
- */
-void state_objects_end(struct state_objects *objects);
 
 /* ---- writing ------------------------------------------------------------------------- */
 
 struct state_writer {
-	struct binder_state_sink *sink;
 	u32 version;
 	int err;
 	struct state_objects objects;
-	bool numbered;		      /* all objects are: they are visited again to be written */
-	u32 written[STATE_KINDS];     /* records */
-	struct state_bytes out, part; /* the present record, and a part of it */
-	struct state_bytes chunk;     /* what the sink gets next */
+	struct state_bytes order;	 /* kinds of the objects, a byte each, as written */
+	struct state_bytes record, part; /* the present record, and a part of it */
+	struct state_bytes stream;
 };
 
 /*
@@ -148,29 +167,20 @@ static inline const void *state_served_key(const struct binder_transaction *t)
 	return (const char *)t + 1; /* at no object */
 }
 
-/* Finds all objects, and gives each its number. 0 or -ENOMEM. */
-int state_number_all(struct state_writer *w);
-void state_writer_free(struct state_writer *w);
-/* The stream begins; one record; it ends. */
-void state_begin(struct state_writer *w);
-void state_end(struct state_writer *w);
-int state_put_record(struct state_writer *w, enum state_kind kind, const void *object);
-
 /* ---- restoring ----------------------------------------------------------------------- */
 
 struct state_reader {
 	u32 version;
 	bool linking; /* all objects are made */
-	int err;      /* the first failure; *why has a sentence */
-	char *why;
-	size_t why_size;
+	int err;      /* the first failure; @why has a sentence */
+	struct host_out *why; /* or NULL */
 	u32 met[STATE_KINDS]; /* records read in this pass */
 	struct state_objects objects;
 	struct binder_proc *proc; /* whose records are read; NULL: none yet */
 	struct state_bytes procs; /* of each buffer, by its number: the process that has it */
 	enum state_kind kind;	  /* the present record's */
 	u64 host_id;		  /* the host's number in it */
-	bool entered;		  /* the object is in its place, and ends with the world */
+	struct state_log log;	  /* the present entry */
 };
 
 /*
@@ -179,24 +189,13 @@ struct state_reader {
  */
 void state_fail(struct state_reader *r, int err, const char *what);
 void state_fail_at(struct state_reader *r, enum state_kind kind, u32 number, const char *what);
-/* Appends text to the sentence, and a number. */
-void state_say(struct state_reader *r, const char *text);
-void state_say_number(struct state_reader *r, u64 number);
-
-/* Reads how the stream begins. */
-void state_read_begin(struct state_reader *r, struct state_cursor *from);
-/* Reads the fields of a record, as far as this is done in the present pass. */
-void state_read_fields(struct state_reader *r, enum state_kind kind, struct state_cursor from,
-		       void *object);
 
 /* The object with a number of the stream; 0: NULL. Refuses others. */
 void *state_object(struct state_reader *r, enum state_kind kind, u64 number);
 /* Makes the object of a record, which is @from; NULL: failed. */
 void *state_make(struct state_reader *r, enum state_kind kind, struct state_cursor from);
-/* Enters @object, whose fields are read, where it belongs. If that fails, it is freed. */
+/* Enters @object, whose fields are read, where it belongs. */
 void state_enter(struct state_reader *r, enum state_kind kind, void *object);
-/* Frees an object whose fields could not be read. */
-void state_unmake(enum state_kind kind, void *object);
 /* Ends the references that only the making of contexts took. */
 void state_forget_contexts(struct state_objects *objects);
 /* All fields of a record are linked: enters its object where that was not possible before. */

@@ -16,25 +16,7 @@ struct scene {
 	struct pair p;
 	struct world_proc *third, *gone, *frozen;
 	struct world_thread *t, *f, *freezer, *talker;
-	u32 nr_files;
 };
-
-/* A process, and a file, whose numbers are the same in each run. */
-static struct world_proc *scene_proc(struct scene *s)
-{
-	struct world_proc *proc = world_proc(&s->p.w);
-
-	proc->sim->id = (1ull << 40) + s->p.w.nr_procs;
-	return proc;
-}
-
-static u32 scene_file(struct scene *s, struct world_proc *proc)
-{
-	u32 fd = sim_file_open(proc->sim);
-
-	proc->sim->fds[fd]->id = (1u << 30) + ++s->nr_files;
-	return fd;
-}
 
 static void scene_notices(struct world_thread *t, u32 handle, u64 cookie)
 {
@@ -46,13 +28,13 @@ static void scene_notices(struct world_thread *t, u32 handle, u64 cookie)
 }
 
 /* A one-way call with an object of the sender and a file. */
-static void send_objects(struct scene *s, struct world_thread *t, u32 handle, u64 ptr)
+static void send_objects(struct world_thread *t, u32 handle, u64 ptr)
 {
 	struct {
 		struct flat_binder_object object;
 		struct binder_fd_object fd;
 	} data = { .object = pair_binder(ptr, ptr + 1, FLAT_BINDER_FLAG_ACCEPTS_FDS),
-		   .fd = { .hdr.type = BINDER_TYPE_FD, .fd = scene_file(s, t->proc) } };
+		   .fd = { .hdr.type = BINDER_TYPE_FD, .fd = sim_file_open(t->proc->sim) } };
 	const u64 offsets[] = { 0, sizeof(data.object) };
 	struct world_call call = { .handle = handle, .flags = TF_ONE_WAY | TF_UPDATE_TXN,
 				   .data = &data, .size = sizeof(data), .offsets = offsets,
@@ -82,8 +64,11 @@ static void begin_pair(struct scene *s)
 
 	*s = (struct scene){ 0 };
 	world_begin(&p->w);
-	p->server = scene_proc(s);
-	p->client = scene_proc(s);
+	/* Processes and files have the same numbers in each run. */
+	sim_last_proc = 1ull << 40;
+	sim_last_file = 1u << 30;
+	p->server = world_proc(&s->p.w);
+	p->client = world_proc(&s->p.w);
 	p->s = world_thread(p->server);
 	p->c = world_thread(p->client);
 	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
@@ -101,10 +86,10 @@ static void begin_frozen(struct scene *s)
 	struct pair *p = &s->p;
 	u32 gone, kept, frozen;
 
-	s->third = scene_proc(s);
+	s->third = world_proc(&s->p.w);
 	s->t = world_thread(s->third);
-	s->gone = scene_proc(s);
-	s->frozen = scene_proc(s);
+	s->gone = world_proc(&s->p.w);
+	s->frozen = world_proc(&s->p.w);
 	s->f = world_thread(s->frozen);
 	kept = give_object(p, s->t, 0x3000);
 	gone = give_object(p, world_thread(s->gone), 0x4000);
@@ -135,7 +120,7 @@ static void begin_scene(struct scene *s)
 	begin_frozen(s);
 	/* One-way calls, one behind the other, with objects and files. */
 	for (i = 0; i < 3; i++)
-		send_objects(s, p->c, 0, 0x5000 + i % 2 * 16);
+		send_objects(p->c, 0, 0x5000 + i % 2 * 16);
 	CHECK(pair_call(p, 0, 9, 0, "outer") == BINDER_WOULD_BLOCK);
 	/* A process that waits, and a mistake that is not read yet. */
 	world_command(s->t, BC_ENTER_LOOPER, NULL);
@@ -152,41 +137,12 @@ static void end_scene(struct scene *s)
 	CHECK(pair_end(&s->p));
 }
 
-/* The whole report of the state and the logs. */
-static char *report_of_all(void)
-{
-	struct host_out out = { NULL };
-
-	test_report(&out, REPORT_STATE, 0);
-	test_report(&out, REPORT_STATS, 0);
-	binder_report_transaction_log(&out);
-	binder_report_failed_transaction_log(&out);
-	return out.text;
-}
-
-TEST(state_is_reported_alike)
-{
-	struct scene s;
-	char *before, *after;
-
-	begin_scene(&s);
-	before = report_of_all();
-	world_hand_over(&s.p.w);
-	after = report_of_all();
-	CHECK(!strcmp(before, after));
-	if (unit_failed())
-		printf("%s\n---\n%s\n", before, after);
-	free(before);
-	free(after);
-	end_scene(&s);
-}
-
 /* A report goes on in the middle, also behind a dead node that only it keeps. */
 TEST(state_of_a_report)
 {
 	struct host_out whole = { NULL }, parts = { NULL };
 	struct binder_report *report;
-	struct world_state place;
+	struct binder_state place;
 	struct scene s;
 	u32 slices = 0, i;
 	bool more;
@@ -201,8 +157,8 @@ TEST(state_of_a_report)
 	report = binder_report_new(REPORT_STATE, 0);
 	do {
 		more = binder_report_next(report, &parts);
-		place = world_state_sink();
-		CHECK(!binder_report_write(report, &place.sink, BINDER_STATE_VERSION));
+		CHECK(!binder_report_write(report, BINDER_STATE_VERSION, &place));
+		sim_state_keep(&place);
 		binder_report_free(report);
 		world_hand_over(&s.p.w);
 		report = binder_report_restore(place.bytes, place.size);
@@ -225,7 +181,6 @@ TEST(state_of_a_report)
 struct fuzz {
 	u64 dice;
 	u32 accepted, refused;
-	u32 allocs; /* without any object */
 };
 
 static void try_restore(struct fuzz *fuzz, const u8 *bytes, size_t size)
@@ -234,10 +189,9 @@ static void try_restore(struct fuzz *fuzz, const u8 *bytes, size_t size)
 		fuzz->accepted++;
 	else
 		fuzz->refused++;
-	CHECK(sim_stats.allocs == fuzz->allocs);
 }
 
-static void try_damaged(struct fuzz *fuzz, const struct world_state *state, size_t at)
+static void try_damaged(struct fuzz *fuzz, const struct binder_state *state, size_t at)
 {
 	static const u8 bytes[] = { 0, 1, 2, 3, 4, 5, 6, 8, 0x10, 0x40, 0x7f, 0x80, 0xff };
 	u8 *copy = malloc(state->size);
@@ -260,7 +214,7 @@ static void try_damaged(struct fuzz *fuzz, const struct world_state *state, size
 }
 
 /* Several places at once. */
-static void try_random(struct fuzz *fuzz, const struct world_state *state)
+static void try_random(struct fuzz *fuzz, const struct binder_state *state)
 {
 	u8 *copy = malloc(state->size);
 	u32 nr = 1 + unit_random(&fuzz->dice) % 4;
@@ -277,14 +231,13 @@ static void try_random(struct fuzz *fuzz, const struct world_state *state)
 	free(copy);
 }
 
-static void damage_everywhere(struct scene *s, const struct world_state *state)
+static void damage_everywhere(struct scene *s, const struct binder_state *state)
 {
 	struct fuzz fuzz = { 0 };
 	size_t at;
 	u32 i;
 
 	world_forget(&s->p.w);
-	fuzz.allocs = sim_stats.allocs;
 	for (at = 0; at < state->size && !unit_failed(); at++)
 		try_damaged(&fuzz, state, at);
 	for (i = 0; i < 20000 && !unit_failed(); i++)
@@ -297,7 +250,7 @@ static void damage_everywhere(struct scene *s, const struct world_state *state)
 
 TEST(state_that_is_damaged)
 {
-	struct world_state state;
+	struct binder_state state;
 	struct scene s;
 
 	begin_scene(&s);
@@ -312,10 +265,10 @@ TEST(state_that_is_damaged)
 /* Each operation of the host fails in turn, until all of it succeeds. */
 TEST(state_without_memory)
 {
-	struct world_state state, failed;
+	struct binder_state state, failed;
 	struct scene s;
-	char why[8] = "";
-	u32 allocs, nth = 0;
+	struct host_out why = { NULL };
+	u32 nth = 0;
 
 	begin_scene(&s);
 	CHECK(!world_write_state(&state));
@@ -325,13 +278,14 @@ TEST(state_without_memory)
 		free(failed.bytes);
 	} while (sim_stats.failed && !unit_failed());
 	CHECK(nth > 10);
-	for (nth = 1; sim_arm(SIM_ANY, nth), binder_state_discard() == -ENOMEM; nth++)
-		CHECK(sim_stats.failed);
-	CHECK(nth > 5);
-	allocs = sim_stats.allocs;
+	world_forget(&s.p.w);
 	for (nth = 1; sim_arm(SIM_ANY, nth),
-	     binder_state_restore(state.bytes, state.size, why, sizeof(why)); nth++)
-		CHECK(sim_stats.failed && sim_stats.allocs == allocs && why[0]);
+	     binder_state_restore(state.bytes, state.size, &why); nth++) {
+		CHECK(sim_stats.failed && why.text);
+		free(why.text);
+		why = (struct host_out){ NULL };
+		world_forget(&s.p.w);
+	}
 	CHECK(nth > 50);
 	sim_arm(SIM_ANY, 0);
 	free(state.bytes);
@@ -340,28 +294,32 @@ TEST(state_without_memory)
 	end_scene(&s);
 }
 
+static void refuse_stream(const char *stream, size_t size, const char *sentence)
+{
+	struct host_out why = { NULL };
+
+	CHECK(binder_state_restore(stream, size, &why) == -EINVAL);
+	CHECK(binder_state_restore(stream, size, NULL) == -EINVAL);
+	CHECK(!strcmp(why.text, sentence));
+	free(why.text);
+}
+
 TEST(state_of_another_version)
 {
-	static const u8 newer[] = "anybindr\x02", other[] = "anybindx\x01";
-	static const u8 record[] = "anybindr\x01\x0c\x01\x00";
-	static const u8 version[] = "anybindr\x01\x04\x07\x00";
-	struct world_state state = world_state_sink();
-	char why[200];
+	struct binder_state state;
 	struct world w;
 
 	world_begin(&w);
-	CHECK(binder_state_restore(newer, sizeof(newer) - 1, why, sizeof(why)) == -EINVAL);
-	CHECK(!strcmp(why, "the state has version 2, and this program reads versions 1 to 1"));
-	CHECK(binder_state_restore(other, sizeof(other) - 1, why, sizeof(why)) == -EINVAL);
-	CHECK(!strcmp(why, "this is no state of an engine"));
-	CHECK(binder_state_restore(record, sizeof(record) - 1, why, sizeof(why)) == -EINVAL);
-	CHECK(!strcmp(why, "an unknown record of the state has version 1, and this program reads "
-			   "versions 1 to 1"));
-	CHECK(binder_state_restore(version, sizeof(version) - 1, why, sizeof(why)) == -EINVAL);
-	CHECK(!strcmp(why, "binder_thread has version 7, and this program reads versions 1 to 1"));
-	CHECK(binder_state_restore(newer, sizeof(newer) - 1, NULL, 0) == -EINVAL);
-	CHECK(binder_state_write(&state.sink, BINDER_STATE_VERSION + 1) == -EINVAL);
-	CHECK(binder_state_write(&state.sink, BINDER_STATE_OLDEST - 1) == -EINVAL);
+	refuse_stream("anybindr\x02", 9,
+	       "the state has version 2, and this program reads versions 1 to 1");
+	refuse_stream("anybindx\x01", 9, "this is no state of an engine");
+	refuse_stream("anybindr\x01\x0c\x01", 12,
+	       "an unknown record of the state has version 1, and this program reads versions 1 "
+	       "to 1");
+	refuse_stream("anybindr\x01\x04\x07", 12,
+	       "binder_thread has version 7, and this program reads versions 1 to 1");
+	CHECK(binder_state_write(BINDER_STATE_VERSION + 1, &state) == -EINVAL);
+	CHECK(binder_state_write(BINDER_STATE_OLDEST - 1, &state) == -EINVAL);
 	CHECK(world_end(&w));
 }
 
@@ -386,7 +344,7 @@ TEST(state_of_a_removed_device)
 
 #define GOLDEN "tests/engine/state/v1.hex"
 
-static void write_golden(const char *path, const struct world_state *state)
+static void write_golden(const char *path, const struct binder_state *state)
 {
 	FILE *file = fopen(path, "w");
 	size_t i;
@@ -398,9 +356,9 @@ static void write_golden(const char *path, const struct world_state *state)
 	fclose(file);
 }
 
-static struct world_state read_golden(const char *path)
+static struct binder_state read_golden(const char *path)
 {
-	struct world_state state = { .bytes = malloc(1 << 16) };
+	struct binder_state state = { .bytes = malloc(1 << 16) };
 	FILE *file = fopen(path, "r");
 	unsigned int byte;
 
@@ -415,7 +373,7 @@ static struct world_state read_golden(const char *path)
 TEST(state_golden)
 {
 	const char *path = getenv("UNIT_GOLDEN");
-	struct world_state now, golden;
+	struct binder_state now, golden;
 	struct scene s;
 	u32 br = 0;
 

@@ -6,18 +6,26 @@
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/state_fields.h"
+#include "state/state_stream.h"
 
-#include "calls/transaction.h"
 #include "reports/report_place.h"
-#include "state/log.h"
-#include "entities/context.h"
-#include "entities/node.h"
-#include "entities/notice.h"
-#include "entities/proc.h"
-#include "entities/ref.h"
-#include "entities/thread.h"
-#include "entities/world.h"
+
+/* tests/engine/state/test_state_members.py reads the tables, to find members that are in none. */
+#define STATE_SIZE(s, m) sizeof(((struct s *)0)->m)
+#define STATE_AT(s, m, type_) \
+	.name = #s "." #m, .type = type_, .since = 1, .offset = offsetof(struct s, m)
+
+/* A number of which the engine relies on being no larger. */
+#define NUMBER_MAX(s, m, max_) \
+	{ STATE_AT(s, m, FIELD_NUMBER), .size = STATE_SIZE(s, m), .max = max_ }
+#define NUMBER(s, m) NUMBER_MAX(s, m, ~0ull >> (64 - 8 * STATE_SIZE(s, m)))
+#define BOOL(s, m) NUMBER_MAX(s, m, 1)
+#define ATOMIC(s, m) { STATE_AT(s, m, FIELD_ATOMIC), .size = STATE_SIZE(s, m) }
+#define LINK(s, m, kind_) { STATE_AT(s, m, FIELD_LINK), .kind = kind_ }
+#define LIST(s, m, kind_, of, link_) \
+	{ STATE_AT(s, m, FIELD_LIST), .kind = kind_, .element = offsetof(struct of, link_) }
+#define WORKS(s, m) { STATE_AT(s, m, FIELD_WORKS) }
+#define OWN(s, m, own_) { STATE_AT(s, m, FIELD_OWN), .own = &own_ }
 
 #define ALL_LOOPER \
 	(LOOPER_REGISTERED | LOOPER_ENTERED | LOOPER_EXITED | LOOPER_INVALID | LOOPER_WAITING | \
@@ -144,9 +152,9 @@ static const struct state_field buffer_fields[] = {
 	NUMBER(binder_buffer, range.user),
 	NUMBER(binder_buffer, range.gap_user),
 	NUMBER(binder_buffer, debug_id),
-	NUMBER(binder_buffer, data_size),
-	NUMBER(binder_buffer, offsets_size),
-	NUMBER(binder_buffer, extra_size),
+	NUMBER_MAX(binder_buffer, data_size, BINDER_MAP_MAX_SIZE),
+	NUMBER_MAX(binder_buffer, offsets_size, BINDER_MAP_MAX_SIZE),
+	NUMBER_MAX(binder_buffer, extra_size, BINDER_MAP_MAX_SIZE),
 	BOOL(binder_buffer, async),
 	BOOL(binder_buffer, clear_on_free),
 	BOOL(binder_buffer, user_free),

@@ -1,58 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All objects are visited twice, in the order of the stream: to give each its number, and to write
- * each by the table of its record. What has no list of its own (transactions, completions, notices
- * that were cleared) is found where it is queued.
+ * All objects are visited in the order of the stream, so that each gets its number; then each is
+ * written by the table of its record, transactions behind all that they refer to. What has no list
+ * of its own (transactions, completions, notices that were cleared) is found where it is queued.
  *
  * Nothing changes meanwhile, so no lock is taken. A call that was left behind is in an operation of
  * the host, which it called with no lock held.
  *
  * Tested in: core/state/state_test.c
  */
-#include "state/state_fields.h"
-
-#include "calls/transaction.h"
-#include "common/translog.h"
-#include "state/log.h"
-#include "entities/context.h"
-#include "entities/node.h"
-#include "entities/notice.h"
-#include "entities/proc.h"
-#include "entities/ref.h"
-#include "entities/thread.h"
-#include "entities/world.h"
+#include "state/state_stream.h"
 
 static const char magic[8] = "anybindr";
 
 /* ---- visiting ------------------------------------------------------------------------ */
 
-/* The first time, gives @object its number; the second time, writes its record. */
+/* Gives @object the next number of its kind, unless it has one. */
 static void visit_object(struct state_writer *w, enum state_kind kind, void *object)
 {
-	u32 number = state_number_of(&w->objects, object);
+	u8 byte = (u8)kind;
 
-	if (w->err)
+	if (w->err || state_number_of(&w->objects, object))
 		return;
-	if (!w->numbered) {
-		if (!number && !state_objects_add(&w->objects, kind, object))
-			w->err = -ENOMEM;
-	} else if (number == w->written[kind] + 1) {
-		w->written[kind]++;
-		state_put_record(w, kind, object);
-	}
+	state_add(&w->order, &byte, sizeof(byte));
+	if (w->order.failed || !state_objects_add(&w->objects, kind, object))
+		w->err = -ENOMEM;
 }
 
-/* Transactions are written last, behind all that they refer to. */
 static void visit_transaction(struct state_writer *w, struct binder_transaction *t)
 {
-	if (!w->numbered)
-		visit_object(w, STATE_TRANSACTION, t);
+	visit_object(w, STATE_TRANSACTION, t);
 }
 
 /* Gives a number to something that is no object of a record. */
 static void set_number(struct state_writer *w, const void *key, u32 number)
 {
-	if (!w->numbered && !state_number_set(&w->objects.numbers, key, number))
+	if (!state_number_set(&w->objects.numbers, key, number))
 		w->err = -ENOMEM;
 }
 
@@ -145,6 +128,7 @@ static void visit_all(struct state_writer *w)
 	struct binder_context *context;
 	struct binder_proc *proc;
 	struct binder_node *node;
+	u32 i;
 
 	state_assert_private_world();
 	bl_for_each(context, &binder_world.contexts, world_link)
@@ -153,13 +137,6 @@ static void visit_all(struct state_writer *w)
 		visit_node(w, node);
 	bl_for_each(proc, &binder_world.procs, world_link)
 		visit_proc(w, proc);
-}
-
-int state_number_all(struct state_writer *w)
-{
-	u32 i;
-
-	visit_all(w);
 	/* A call whose sender died while it waited keeps the call that the sender was serving. */
 	for (i = 0; i < w->objects.nr[STATE_TRANSACTION] && !w->err; i++) {
 		struct binder_transaction *t = state_object_at(&w->objects, STATE_TRANSACTION, i);
@@ -168,16 +145,6 @@ int state_number_all(struct state_writer *w)
 		if (!t->from && t->from_parent)
 			visit_transaction(w, t->from_parent);
 	}
-	w->numbered = true;
-	return w->err;
-}
-
-void state_writer_free(struct state_writer *w)
-{
-	state_objects_free(&w->objects);
-	state_bytes_free(&w->out);
-	state_bytes_free(&w->part);
-	state_bytes_free(&w->chunk);
 }
 
 /* ---- fields -------------------------------------------------------------------------- */
@@ -195,19 +162,19 @@ static u64 load_number(const void *at, u8 size)
 
 static void write_number(struct state_writer *w, const struct state_field *field, const void *at)
 {
-	state_add_number(&w->out, load_number(at, field->size));
+	state_add_number(&w->record, load_number(at, field->size));
 }
 
 static void write_atomic(struct state_writer *w, const struct state_field *field, const void *at)
 {
 	(void)field;
-	state_add_number(&w->out, (u32)host_atomic_read(at));
+	state_add_number(&w->record, (u32)host_atomic_read(at));
 }
 
 static void write_link(struct state_writer *w, const struct state_field *field, const void *at)
 {
 	(void)field;
-	state_add_number(&w->out, state_number_of(&w->objects, *(void *const *)at));
+	state_add_number(&w->record, state_number_of(&w->objects, *(void *const *)at));
 }
 
 static void write_list(struct state_writer *w, const struct state_field *field, const void *at)
@@ -220,7 +187,7 @@ static void write_list(struct state_writer *w, const struct state_field *field, 
 		/* A call that was left behind gave this handle to a process that has ended. */
 		if (!number && field->kind == STATE_REF)
 			continue;
-		state_add_number(&w->out, number);
+		state_add_number(&w->record, number);
 	}
 }
 
@@ -258,32 +225,32 @@ static void write_works(struct state_writer *w, const struct state_field *field,
 
 	(void)field;
 	bl_for_each(work, todo, link) {
-		state_add_number(&w->out, work->type);
-		state_add_number(&w->out, work_number(w, work, todo));
+		state_add_number(&w->record, work->type);
+		state_add_number(&w->record, work_number(w, work, todo));
 	}
 }
 
 static void write_own(struct state_writer *w, const struct state_field *field, const void *object)
 {
-	field->own->write(w, object);
+	struct state_part part = { .w = w };
+
+	field->own->pass(&part, (void *)object);
 }
 
 typedef void (*write_function)(struct state_writer *w, const struct state_field *field,
 			       const void *at);
 static const write_function write_types[FIELD_TYPES] = {
-	[FIELD_NUMBER] = write_number, [FIELD_BOOL] = write_number,
-	[FIELD_ATOMIC] = write_atomic, [FIELD_LINK] = write_link,
-	[FIELD_LIST] = write_list,     [FIELD_WORKS] = write_works,
-	[FIELD_OWN] = write_own,
+	[FIELD_NUMBER] = write_number, [FIELD_ATOMIC] = write_atomic, [FIELD_LINK] = write_link,
+	[FIELD_LIST] = write_list,     [FIELD_WORKS] = write_works,   [FIELD_OWN] = write_own,
 };
 
 static void write_field(struct state_writer *w, const struct state_field *field, const void *object)
 {
 	const void *at = (const char *)object + field->offset;
-	struct state_bytes record = w->out;
+	struct state_bytes record = w->record;
 
 	if (field == binder_state_lost) {
-		state_add_number(&w->out, 0); /* as a number, or as the size of a part */
+		state_add_number(&w->record, 0); /* as a number, or as the size of a part */
 		return;
 	}
 	if (!state_is_part(field)) {
@@ -291,42 +258,24 @@ static void write_field(struct state_writer *w, const struct state_field *field,
 		return;
 	}
 	/* The part is collected apart, because its size comes first. */
-	w->out = w->part;
-	w->out.used = 0;
+	w->record = w->part;
+	w->record.used = 0;
 	write_types[field->type](w, field, field->type == FIELD_OWN ? object : at);
-	w->part = w->out;
-	w->out = record;
-	state_add_number(&w->out, w->part.used);
-	state_add(&w->out, w->part.bytes, w->part.used);
+	w->part = w->record;
+	w->record = record;
+	state_add_number(&w->record, w->part.used);
+	state_add(&w->record, w->part.bytes, w->part.used);
 }
 
 /* ---- records ------------------------------------------------------------------------- */
 
-#define CHUNK 65536 /* bytes that the sink gets at once */
-
-static void put_chunk(struct state_writer *w)
-{
-	if (w->chunk.failed)
-		w->err = -ENOMEM;
-	if (!w->err)
-		w->err = w->sink->put(w->sink, w->chunk.bytes, w->chunk.used);
-	w->chunk.used = 0;
-}
-
-static void put_bytes(struct state_writer *w, const void *bytes, size_t size)
-{
-	state_add(&w->chunk, bytes, size);
-	if (w->chunk.used >= CHUNK)
-		put_chunk(w);
-}
-
-int state_put_record(struct state_writer *w, enum state_kind kind, const void *object)
+static void put_record(struct state_writer *w, enum state_kind kind, const void *object)
 {
 	const struct state_record *record = &state_records[kind];
 	u32 version = 1, i;
 
-	w->out.used = 0;
-	for (i = 0; i < record->nr; i++) {
+	w->record.used = 0;
+	for (i = 0; i < record->nr && !w->err; i++) {
 		const struct state_field *field = &record->fields[i];
 
 		if (field->since > w->version)
@@ -335,68 +284,91 @@ int state_put_record(struct state_writer *w, enum state_kind kind, const void *o
 			version = field->since;
 		write_field(w, field, object);
 	}
-	state_add_number(&w->chunk, kind);
-	state_add_number(&w->chunk, version);
-	state_add_number(&w->chunk, w->out.used);
-	if (w->out.failed || w->part.failed)
+	/* The end says how many records there are of each kind. */
+	for (i = STATE_CONTEXT; kind == STATE_END && i <= STATE_TRANSACTION; i++)
+		state_add_number(&w->record, w->objects.nr[i]);
+	state_add_number(&w->stream, kind);
+	state_add_number(&w->stream, version);
+	state_add_number(&w->stream, w->record.used);
+	state_add(&w->stream, w->record.bytes, w->record.used);
+	if (w->record.failed || w->part.failed || w->stream.failed)
 		w->err = -ENOMEM;
-	else
-		put_bytes(w, w->out.bytes, w->out.used);
-	return w->err;
 }
 
-static void write_logs(struct state_writer *w)
+static void put_objects(struct state_writer *w)
+{
+	u32 put[STATE_KINDS] = { 0 }, i;
+
+	for (i = 0; i < w->order.used; i++) {
+		enum state_kind kind = (enum state_kind)w->order.bytes[i];
+
+		if (kind != STATE_TRANSACTION)
+			put_record(w, kind, state_object_at(&w->objects, kind, put[kind]++));
+	}
+	for (i = 0; i < w->objects.nr[STATE_TRANSACTION]; i++)
+		put_record(w, STATE_TRANSACTION,
+			   state_object_at(&w->objects, STATE_TRANSACTION, i));
+}
+
+static void put_logs(struct state_writer *w)
 {
 	struct state_log log = { 0 };
 	u32 nr;
 
 	for (log.ring = 0; log.ring <= BINDER_LOG_RINGS; log.ring++) {
 		for (nr = 0; binder_log_get(log.ring, nr, &log.entry, log.context); nr++)
-			state_put_record(w, STATE_LOG, &log);
+			put_record(w, STATE_LOG, &log);
 	}
 }
 
-void state_begin(struct state_writer *w)
-{
-	state_add(&w->chunk, magic, sizeof(magic));
-	state_add_number(&w->chunk, w->version);
-}
+/* ---- streams ------------------------------------------------------------------------- */
 
-/* The end says how many records there are of each kind. */
-void state_end(struct state_writer *w)
+static struct state_writer begin_stream(u32 version)
 {
-	u32 kind;
-
-	w->out.used = 0;
-	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION; kind++)
-		state_add_number(&w->out, w->objects.nr[kind]);
-	state_add_number(&w->chunk, STATE_END);
-	state_add_number(&w->chunk, 1);
-	state_add_number(&w->chunk, w->out.used);
-	if (w->out.failed)
-		w->err = -ENOMEM;
-	else
-		put_bytes(w, w->out.bytes, w->out.used);
-	put_chunk(w);
-}
-
-int binder_state_write(struct binder_state_sink *sink, u32 version)
-{
-	struct state_writer w = { .sink = sink, .version = version };
-	u32 i;
+	struct state_writer w = { .version = version };
 
 	binder_assert_unlocked();
 	if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION)
-		return -EINVAL;
-	state_number_all(&w);
-	state_begin(&w);
-	state_put_record(&w, STATE_WORLD, &binder_world);
-	visit_all(&w);
-	for (i = 0; i < w.objects.nr[STATE_TRANSACTION] && !w.err; i++)
-		state_put_record(&w, STATE_TRANSACTION,
-				 state_object_at(&w.objects, STATE_TRANSACTION, i));
-	write_logs(&w);
-	state_end(&w);
-	state_writer_free(&w);
-	return w.err;
+		w.err = -EINVAL;
+	state_add(&w.stream, magic, sizeof(magic));
+	state_add_number(&w.stream, version);
+	return w;
+}
+
+/* The stream becomes the caller's, unless there was not enough memory for it. */
+static int end_stream(struct state_writer *w, struct binder_state *state)
+{
+	if (!w->err)
+		put_record(w, STATE_END, NULL);
+	state_objects_free(&w->objects);
+	state_bytes_free(&w->order);
+	state_bytes_free(&w->record);
+	state_bytes_free(&w->part);
+	if (w->err)
+		state_bytes_free(&w->stream);
+	*state = (struct binder_state){ w->stream.bytes, w->stream.used };
+	return w->err;
+}
+
+int binder_state_write(u32 version, struct binder_state *state)
+{
+	struct state_writer w = begin_stream(version);
+
+	if (!w.err)
+		visit_all(&w);
+	if (!w.err) {
+		put_record(&w, STATE_WORLD, &binder_world);
+		put_objects(&w);
+		put_logs(&w);
+	}
+	return end_stream(&w, state);
+}
+
+int binder_report_write(const struct binder_report *report, u32 version, struct binder_state *state)
+{
+	struct state_writer w = begin_stream(version);
+
+	if (!w.err)
+		put_record(&w, STATE_REPORT, report);
+	return end_stream(&w, state);
 }

@@ -50,7 +50,7 @@ $(BIN)/anybinderd-$(1): $$(filter-out $(2:%.c=$(OBJ)/fuse-asan/%.o),$$(FUSE_ASAN
 	$(2:%.c=$(OBJ)/fuse-$(1)/%.o)
 endef
 comma := ,
-STATE_VERSION_SRCS := $(addprefix core/state/,half_read.c read.c write.c) \
+STATE_VERSION_SRCS := $(addprefix core/state/,read.c write.c) \
 	$(addprefix host/fuse/handover/,give.c take.c)
 HELPER_VERSION_SRCS := $(addprefix host/fuse/fds/,helper/helper_main.c helper_process.c)
 SERVER_VERSION_SRCS := $(addprefix host/fuse/,server_process.c start/supervisor.c)

@@ -231,15 +231,11 @@ static struct persistent_hand_over describe_end(const struct handover_end *end)
 /* True: this process serves in place of its predecessor. */
 static bool take_over(const struct options *options, const struct server_start *start)
 {
-	const struct handover_starts starts = {
-		.threads = start_threads,
-		.options = options,
-	};
 	struct server_serves serves = { .head = { SERVER_MSG_VERSION, SERVER_SERVES } };
 	struct handover_end end;
 
 	atomic_store(&daemon_self->session->device, start->device);
-	if (!handover_take(SERVER_HAND_OVER, &starts, &end))
+	if (!handover_take(SERVER_HAND_OVER, start_threads, options, &end))
 		return false;
 	serves.device = start->device;
 	serves.end = describe_end(&end);

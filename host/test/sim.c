@@ -37,8 +37,8 @@ static u64 close_nth;
 static void (*at_close)(void);
 static u32 one_in[SIM_OP_COUNT];
 static u64 fail_dice;
-static u32 last_file;
-static u64 last_proc;
+u64 sim_last_proc;
+u32 sim_last_file;
 struct sim_proc *sim_procs;
 struct host_file *sim_files;
 static _Thread_local u32 lock_ranks;
@@ -212,7 +212,7 @@ struct sim_proc *sim_proc_new(s32 pid, u32 euid, size_t map_size)
 {
 	struct sim_proc *proc = calloc(1, sizeof(*proc));
 
-	proc->id = ++last_proc;
+	proc->id = ++sim_last_proc;
 	proc->next = sim_procs;
 	sim_procs = proc;
 	proc->pid = pid;
@@ -426,7 +426,7 @@ u32 sim_file_open(struct sim_proc *proc)
 	if (fd == SIM_FDS)
 		sim_die("the test opened too many files");
 	file->refs = 1;
-	file->id = ++last_file;
+	file->id = ++sim_last_file;
 	sim_stats.files++;
 	file->next = sim_files;
 	file->link = &sim_files;

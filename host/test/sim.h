@@ -185,6 +185,8 @@ void sim_proc_free(struct sim_proc *proc);
 
 extern struct sim_proc *sim_procs;  /* all */
 extern struct host_file *sim_files;
+extern u64 sim_last_proc; /* their numbers */
+extern u32 sim_last_file;
 /* The process with this number; NULL: there is none. */
 struct sim_proc *sim_proc_by_id(u64 id);
 
@@ -196,12 +198,14 @@ struct binder_context;
 extern struct binder_context *sim_device;
 extern struct sim_thread *(*sim_thread_of)(struct sim_proc *proc, s32 tid);
 void sim_state_forget(void);
+/* Moves a stream from the memory of the engine to that of malloc(). */
+struct binder_state;
+void sim_state_keep(struct binder_state *state);
 /*
- * Ends the references to files that calls had which were left behind: all but those of the tables
- * of the processes and of what was written.
+ * All that the engine has is gone, as at the end of its process, and there is an empty world, with
+ * another device if there was one.
  */
-void sim_state_forget_files(void);
-
+void sim_state_drop(void);
 /*
  * Access to the memory of @proc as by the process itself; only sim_read() reaches its
  * mapping. -EFAULT: not mapped, or in a hole.

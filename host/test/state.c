@@ -5,7 +5,10 @@
  */
 #include "state.h"
 
+#include "core.h"
+#include "common/stats.h"
 #include "entities/context.h"
+#include "entities/world.h"
 #include "host.h"
 
 #include <stdlib.h>
@@ -93,7 +96,8 @@ static u32 references_to_file(const struct host_file *file)
 	return nr;
 }
 
-void sim_state_forget_files(void)
+/* Ends the references to files that the engine had. */
+static void forget_files(void)
 {
 	struct host_file *file, *next;
 	u32 lost;
@@ -114,4 +118,37 @@ void sim_state_forget(void)
 		sim_file_put(kept->file);
 		free(kept);
 	}
+}
+
+void sim_state_keep(struct binder_state *state)
+{
+	u8 *bytes = malloc(state->size);
+
+	memcpy(bytes, state->bytes, state->size);
+	host_free(state->bytes);
+	state->bytes = bytes;
+}
+
+void sim_state_drop(void)
+{
+	const bool may_fail = !sim_never_fails;
+	struct sim_proc *proc;
+	char name[BINDER_NAME_MAX + 1] = "";
+
+	if (sim_device)
+		strcpy(name, sim_device->name);
+	for (proc = sim_procs; proc; proc = proc->next)
+		proc->restored = NULL;
+	sim_heap_drop();
+	sim_stats.secctxs = 0;
+	forget_files();
+	binder_stats_world = (struct binder_stats){ 0 };
+	memset(&binder_world, 0xdd, sizeof(binder_world));
+	binder_world_init();
+	binder_world.last_serial = 0;
+	host_atomic_set(&binder_world.last_id, 0);
+	sim_never_fails = true;
+	if (sim_device)
+		sim_device = binder_context_new(name);
+	sim_never_fails = !may_fail;
 }

@@ -155,28 +155,13 @@ static void collect_returns(struct world_thread *t)
 
 bool world_hands_over;
 
-static int put_state(struct binder_state_sink *sink, const void *bytes, size_t size)
+int world_write_state(struct binder_state *state)
 {
-	struct world_state *state = base_container_of(sink, struct world_state, sink);
+	int err = binder_state_write(BINDER_STATE_VERSION, state);
 
-	if (state->size + size > state->room) {
-		state->room = 2 * (state->size + size);
-		state->bytes = realloc(state->bytes, state->room);
-	}
-	memcpy(state->bytes + state->size, bytes, size);
-	state->size += size;
-	return 0;
-}
-
-struct world_state world_state_sink(void)
-{
-	return (struct world_state){ .sink.put = put_state };
-}
-
-int world_write_state(struct world_state *state)
-{
-	*state = world_state_sink();
-	return binder_state_write(&state->sink, BINDER_STATE_VERSION);
+	if (!err)
+		sim_state_keep(state);
+	return err;
 }
 
 /* A thread that waits is parked, with the call that it was parked with, or with a read. */
@@ -195,12 +180,10 @@ static void relink_thread(struct world_thread *t)
 		binder_thread_get(thread);
 }
 
-static void forget_links(struct world *w)
+static void drop_engine(struct world *w)
 {
-	u32 i;
-
-	for (i = 0; i < w->nr_procs; i++)
-		w->procs[i]->sim->restored = NULL;
+	sim_state_drop();
+	w->context = sim_device;
 }
 
 static void world_relink(struct world *w)
@@ -217,15 +200,14 @@ static void world_relink(struct world *w)
 	}
 }
 
-void world_restore_state(struct world *w, const struct world_state *state)
+void world_restore_state(struct world *w, const struct binder_state *state)
 {
-	struct world_state again;
-	char why[200] = "no memory to hand over";
+	struct host_out why = { NULL };
+	struct binder_state again;
 
-	forget_links(w);
-	if (binder_state_discard() ||
-	    binder_state_restore(state->bytes, state->size, why, sizeof(why)))
-		world_stop(why);
+	drop_engine(w);
+	if (binder_state_restore(state->bytes, state->size, &why))
+		world_stop(why.text);
 	if (world_write_state(&again))
 		world_stop("no memory to hand over");
 	if (!binder_state_lost &&
@@ -241,8 +223,7 @@ void world_forget(struct world *w)
 {
 	u32 i, k;
 
-	if (binder_state_discard())
-		world_stop("no memory to forget the world");
+	drop_engine(w);
 	for (i = 0; i < w->nr_procs; i++) {
 		w->procs[i]->proc = NULL;
 		memset(w->procs[i]->sim->present, true, WORLD_MAP_SIZE / 4096);
@@ -267,22 +248,28 @@ static void end_restored(struct binder_proc *proc)
 
 bool world_try_state(const u8 *bytes, size_t size)
 {
-	char why[200] = "";
-	int err = binder_state_restore(bytes, size, why, sizeof(why));
+	u32 allocs = sim_stats.allocs;
+	struct host_out why = { NULL };
+	int err = binder_state_restore(bytes, size, &why);
 
-	if (!err)
-		binder_state_settle();
-	else if (!why[0])
+	if (err && !why.text)
 		world_stop("a state is refused without a word");
-	while (!bl_empty(&binder_world.procs))
-		end_restored(bl_entry(binder_world.procs.next, struct binder_proc, world_link));
-	binder_state_discard(); /* counters and ids */
+	free(why.text);
+	if (!err) {
+		binder_state_settle();
+		while (!bl_empty(&binder_world.procs))
+			end_restored(bl_entry(binder_world.procs.next, struct binder_proc,
+					      world_link));
+		if (sim_stats.allocs != allocs)
+			world_stop("a state that was restored leaves memory behind");
+	}
+	drop_engine(running);
 	return !err;
 }
 
 void world_hand_over(struct world *w)
 {
-	struct world_state state;
+	struct binder_state state;
 
 	if (world_write_state(&state))
 		world_stop("no memory to hand over");
@@ -294,10 +281,11 @@ void world_hand_over(struct world *w)
 
 static struct binder_report *hand_over_report(struct binder_report *report)
 {
-	struct world_state place = world_state_sink();
+	struct binder_state place;
 
-	if (binder_report_write(report, &place.sink, BINDER_STATE_VERSION))
+	if (binder_report_write(report, BINDER_STATE_VERSION, &place))
 		world_stop("no memory to hand a report over");
+	sim_state_keep(&place);
 	binder_report_free(report);
 	world_hand_over(running);
 	report = binder_report_restore(place.bytes, place.size);

@@ -118,20 +118,13 @@ void world_reply(struct world_thread *t, const struct world_call *call);
 /* Appends BC_FREE_BUFFER for a received transaction. */
 void world_free_buffer(struct world_thread *t, const struct binder_transaction_data *tr);
 
-/* A stream of the engine's state, in memory that the caller frees. */
-struct world_state {
-	struct binder_state_sink sink;
-	u8 *bytes;
-	size_t size, room;
-};
-struct world_state world_state_sink(void);
-/* Writes it. 0 or -errno. */
-int world_write_state(struct world_state *state);
+/* Writes the state of the engine, to memory that the caller frees. 0 or -errno. */
+int world_write_state(struct binder_state *state);
 /*
  * Frees what there is and restores what was written. The program ends with a message if that
  * fails, or if what is restored would be written otherwise.
  */
-void world_restore_state(struct world *w, const struct world_state *state);
+void world_restore_state(struct world *w, const struct binder_state *state);
 /* Both, one after the other. */
 void world_hand_over(struct world *w);
 /*
@@ -143,7 +136,7 @@ u32 world_report(struct host_out *out, enum binder_report_kind kind, s32 pid);
 void world_forget(struct world *w);
 /*
  * Restores a stream, which may be damaged, after world_forget(). What is accepted is settled, and
- * all its processes end. False: it was refused.
+ * all its processes end, and have to leave nothing behind. False: it was refused.
  */
 bool world_try_state(const u8 *bytes, size_t size);
 /* Before each call and each resuming of one the world is handed over. */

@@ -10,7 +10,6 @@
 #include "base/daemon_log.h"
 #include "base/message.h"
 #include "calls/stuck_workers.h"
-#include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"
 #include "handover/moved.h"
@@ -25,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* A program starts; then clients wait. */
@@ -90,12 +90,14 @@ static bool receive_hello(struct give *give)
 static int make_file(const struct save *save)
 {
 	int file = memfd_create("state", MFD_CLOEXEC);
-	const struct record_writer *parts[] = { &save->records, &save->engine };
+	const struct iovec parts[] = { { save->records.bytes, save->records.size },
+				       { save->engine.bytes, save->engine.size } };
 	bool ok = file >= 0;
 
 	for (size_t i = 0; ok && i < 2; i++)
-		for (size_t at = 0; ok && at < parts[i]->size; ) {
-			ssize_t done = write(file, parts[i]->bytes + at, parts[i]->size - at);
+		for (size_t at = 0; ok && at < parts[i].iov_len; ) {
+			ssize_t done = write(file, (const char *)parts[i].iov_base + at,
+					     parts[i].iov_len - at);
 
 			ok = done > 0;
 			at += ok ? (size_t)done : 0;

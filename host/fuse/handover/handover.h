@@ -42,18 +42,13 @@ void handover_init(void);
  */
 void handover_give(int socket, bool dry_run, struct handover_end *end);
 
-/* What the successor starts when all state is there; each function as at the daemon's start. */
-struct handover_starts {
-	/* Threads, which rest as long as the gate is closed. False: it has printed the reason. */
-	bool (*threads)(const struct options *options);
-	const struct options *options;
-};
-
 /*
  * In the successor, after the parts were initialised and before any thread: takes over from the
  * process at the other end of @socket, which is closed. True: this process serves now. False: it
- * was not wanted, or could not; it must exit.
+ * was not wanted, or could not; it must exit. @start_threads: as at the daemon's start; they rest
+ * as long as the gate is closed. False: it has printed the reason.
  */
-bool handover_take(int socket, const struct handover_starts *starts, struct handover_end *end);
+bool handover_take(int socket, bool (*start_threads)(const struct options *options),
+		   const struct options *options, struct handover_end *end);
 
 #endif

@@ -7,14 +7,15 @@
  * refers to; and, after the engine, for what refers to the engine.
  */
 #include "base/daemon_log.h"
-#include "core.h"
 #include "events/stage_records.h"
 #include "handover/handover.h"
 #include "handover/moved.h"
+#include "memory/text.h"
 #include "memory/user_account.h"
 #include "names/layout.h"
 #include "names/tree.h"
 #include "session/expire.h"
+#include "session/handles.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,37 +38,39 @@ static void save_session(struct save *save)
 	record_put(&save->records, RECORD_SESSION, &session, sizeof(session), NULL, 0);
 }
 
-static int put_engine(struct binder_state_sink *sink, const void *bytes, size_t size)
+static void see_handle(uint64_t number, void *object, void *save)
 {
-	(void)sink;
-	return record_put_bytes(&daemon_self->handover->save->engine, bytes, size);
+	if (handle_is_device(number)) {
+		save_open(save, object);
+		save_pending(save, object);
+	} else {
+		save_text(save, number, object);
+	}
 }
 
 int save_all(struct save *save, u32 engine_version)
 {
-	struct binder_state_sink sink = { .put = put_engine };
 	int error;
 
 	daemon_self->handover->save = save;
 	daemon_self->handover->attempt++;
 	save->engine_version = engine_version;
 	save_names(save);
-	error = binder_state_write(&sink, engine_version);
+	error = binder_state_write(engine_version, &save->engine);
 	if (error)
 		return error;
-	save_opens(save);
 	save_calls(save);
+	handles_visit(see_handle, save);
 	save_files(save);
-	save_texts(save);
 	save_session(save);
-	return save->records.failed ? -ENOMEM : 0;
+	return save->records.failed || save->entries.failed ? -ENOMEM : 0;
 }
 
 void save_free(struct save *save)
 {
 	record_free(&save->records);
-	record_free(&save->engine);
-	free(save->entries);
+	host_free(save->engine.bytes);
+	record_free(&save->entries);
 	daemon_self->handover->save = NULL;
 }
 
@@ -184,26 +187,15 @@ static bool make_tables(struct restore *restore)
 
 static bool restore_engine(struct restore *restore, const void *bytes, size_t size)
 {
-	int error = binder_state_restore(bytes, size, restore->why, sizeof(restore->why));
+	struct text why = { 0 };
+	struct host_out out = { &why };
 
-	if (!error)
-		return restore_check_opens(restore) ||
-		       fail_restore(restore, "%s is not in the engine's state", "an open");
-	if (!restore->why[0])
-		fail_restore(restore, "the engine's state cannot be restored%s", "");
-	return false;
-}
-
-/* What the predecessor counted is what is charged now. */
-static void compare_counts(const struct restore *restore)
-{
-	const struct session_record *saved = &restore->session;
-
-	if (saved->nr_opens != restore->nr_opens || saved->nr_calls != restore->nr_calls ||
-	    saved->nr_files != restore->nr_files)
-		log_warn("of %u opens, %u calls and %u files the predecessor had, %u, %u and %u "
-			 "were restored", saved->nr_opens, saved->nr_calls, saved->nr_files,
-			 restore->nr_opens, restore->nr_calls, restore->nr_files);
+	if (binder_state_restore(bytes, size, &out))
+		fail_restore(restore, "%s", why.size ? why.data : "out of memory");
+	else if (!restore_check_opens(restore))
+		fail_restore(restore, "%s is not in the engine's state", "an open");
+	text_free(&why);
+	return !restore->why[0];
 }
 
 bool restore_all(struct restore *restore, const void *engine, size_t engine_size)
@@ -217,13 +209,12 @@ bool restore_all(struct restore *restore, const void *engine, size_t engine_size
 	     read_pass(restore, FIRST) &&
 	     (daemon_self->helper ||
 	      fail_restore(restore, "%s is missing", "the helper process")) &&
-	     layout_restore() && restore->starts->threads(restore->starts->options) &&
+	     layout_restore() && restore->start_threads(restore->options) &&
 	     read_pass(restore, BEFORE_ENGINE) &&
 	     restore_engine(restore, engine, engine_size) && read_pass(restore, AFTER_ENGINE);
 	if (!ok)
 		return fail_restore(restore, "%s", "the daemon could not be started");
 	layout_set_next_minor(restore->session.next_minor);
-	compare_counts(restore);
 	return true;
 }
 

@@ -10,11 +10,13 @@
 
 #include "base/daemon_state.h"
 #include "base/record.h"
+#include "core.h"
 #include "host_types.h"
 
-struct handover_starts;
+struct options;
 struct entry;
 struct open_file;
+struct open_text;
 
 /* The fields of RECORD_SESSION. */
 struct session_record {
@@ -22,7 +24,7 @@ struct session_record {
 	u32 period;		/* of expire.h */
 	u32 next_minor;
 	u32 stages_on;
-	u32 nr_opens;		/* to compare: how many records are charged to users */
+	u32 nr_opens;		/* how many records are charged to users, which is only written */
 	u32 nr_calls;
 	u32 nr_files;
 };
@@ -40,15 +42,13 @@ struct left_record {
 /* What is being written. */
 struct save {
 	struct record_writer records;
-	struct record_writer engine;	/* only its bytes */
+	struct binder_state engine;
 	u32 engine_version;
 	u32 nr_opens;
 	u32 nr_calls;
 	u32 nr_files;
 	u32 nr_left;
-	struct entry **entries;		/* by their numbers, less one */
-	u32 nr_entries;
-	u32 room_entries;
+	struct record_writer entries;	/* only bytes: pointers by their numbers, less one */
 };
 
 /* Objects by the u64 number that each begins with: a hash table that never grows. */
@@ -68,7 +68,8 @@ struct restored_open {
 
 /* What is being read. */
 struct restore {
-	const struct handover_starts *starts;
+	bool (*start_threads)(const struct options *options);
+	const struct options *options;
 	struct session_record session;
 	struct record_reader records;
 	struct by_number opens;		/* struct restored_open */
@@ -76,9 +77,6 @@ struct restore {
 	struct entry **entries;		/* as above, with the last entry below each directory */
 	struct entry **last;
 	u32 nr_entries;
-	u32 nr_opens;
-	u32 nr_calls;
-	u32 nr_files;
 	struct left_record *left;	/* calls that were left behind */
 	u32 nr_left;
 	char why[160];			/* it failed: a sentence */
@@ -115,7 +113,7 @@ struct entry *restore_find_entry(const struct restore *restore, u32 number);
 bool restore_entry(struct restore *restore, const struct record *record);
 bool restore_inode(struct restore *restore, const struct record *record);
 
-void save_opens(struct save *save);
+void save_open(struct save *save, struct open_file *file);
 bool restore_open(struct restore *restore, const struct record *record);
 /* Does the engine have all opens that the daemon has? */
 bool restore_check_opens(struct restore *restore);
@@ -133,6 +131,8 @@ bool restore_request(struct restore *restore, const struct record *record);
 bool restore_left(struct restore *restore, const struct record *record);
 void restore_reply_to_left(const struct restore *restore);
 
+/* What is under way for the threads of an open; then all that is left. */
+void save_pending(struct save *save, const struct open_file *file);
 void save_files(struct save *save);
 bool restore_helper(struct restore *restore, const struct record *record);
 bool restore_file(struct restore *restore, const struct record *record);
@@ -140,7 +140,7 @@ bool restore_pending(struct restore *restore, const struct record *record);
 bool restore_job(struct restore *restore, const struct record *record);
 void restore_close_unused(struct restore *restore);
 
-void save_texts(struct save *save);
+void save_text(struct save *save, u64 number, const struct open_text *file);
 bool restore_text(struct restore *restore, const struct record *record);
 
 #endif

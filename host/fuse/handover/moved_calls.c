@@ -10,7 +10,6 @@
 #include "calls/park.h"
 #include "calls/stuck_workers.h"
 #include "calls/watched_events.h"
-#include "core.h"
 #include "handover/moved.h"
 #include "queues/backlog.h"
 #include "session/expire.h"
@@ -146,7 +145,6 @@ bool restore_call(struct restore *restore, const struct record *record)
 	atomic_fetch_add(&thread->proc->file->calls, 1);
 	record_get_fields(&restore->records, record, &call_layout, (void *[]){ NULL, thread });
 	thread->request.stamp = expire_stamp() - (at.age < expire_stamp() ? at.age : 0);
-	restore->nr_calls++;
 	if (thread->park.deadline_ns)
 		watch_deadline(thread->park.deadline_ns);
 	park_restore(thread, at.place == SAVED_PARKED);

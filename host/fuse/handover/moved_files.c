@@ -5,10 +5,8 @@
  * meanwhile: its events wait in the socket.
  */
 #include "calls/open_file.h"
-#include "core.h"
 #include "fds/fds.h"
 #include "handover/moved.h"
-#include "session/handles.h"
 #include "state.h"
 
 #include <errno.h>
@@ -120,8 +118,8 @@ static void put_numbers(struct save *save, struct host_file **files, u32 nr)
 		record_put_bytes(&save->records, &files[i]->id, sizeof(files[i]->id));
 }
 
-static void save_pending(struct save *save, const struct host_thread *thread,
-			 const struct pending_fds *state)
+static void save_thread(struct save *save, const struct host_thread *thread,
+			const struct pending_fds *state)
 {
 	const struct thread_place place = {
 		.open_id = thread->proc->open_id,
@@ -139,32 +137,26 @@ static void save_pending(struct save *save, const struct host_thread *thread,
 	record_end(&save->records);
 }
 
-static void save_threads(struct save *save, struct binder_proc *proc)
+void save_pending(struct save *save, const struct open_file *file)
 {
 	s32 tids[BATCH];
 	s32 first = 0;
 	u32 total;
 	u32 nr;
 
+	if (atomic_load(&file->released))
+		return;
 	do {
-		nr = binder_list_threads(proc, first, tids, BATCH, &total);
+		nr = binder_list_threads(file->proc, first, tids, BATCH, &total);
 		for (u32 i = 0; i < nr; i++) {
-			struct binder_thread *thread = binder_thread_find(proc, tids[i]);
+			struct binder_thread *thread = binder_thread_find(file->proc, tids[i]);
 			const struct host_thread *host = binder_thread_host(thread);
 
 			if (host->fds)
-				save_pending(save, host, host->fds);
+				save_thread(save, host, host->fds);
 			first = tids[i] + 1;
 		}
 	} while (nr == BATCH);
-}
-
-static void see_handle(uint64_t number, void *object, void *save)
-{
-	const struct open_file *file = object;
-
-	if (handle_is_device(number) && !atomic_load(&file->released))
-		save_threads(save, file->proc);
 }
 
 /* The thread of a job that was given up may be gone. */
@@ -189,7 +181,6 @@ void save_files(struct save *save)
 	struct helper_state helper;
 
 	fds_visit_closing(see_closing, save);
-	handles_visit(see_handle, save);
 	fds_visit_jobs(see_job, save);
 	fds_save_helper(&helper);
 	record_begin(&save->records, RECORD_HELPER, &helper_layout, (const void *[]){ &helper });
@@ -224,7 +215,6 @@ bool restore_file(struct restore *restore, const struct record *record)
 	record_get_fields(&restore->records, record, &file_layout, (void *[]){ file, &place });
 	if (!file)
 		return false;
-	restore->nr_files++;
 	fds_restore_file(file, place.is_closing);
 	if (!place.is_closing)
 		by_number_insert(&restore->files, file);

@@ -59,27 +59,17 @@ static const struct record_layout inode_layout = RECORD_LAYOUT(inode_fields);
 
 /* ---- writing ---- */
 
-u32 save_number_of(const struct save *save, const struct entry *entry)
+static u32 nr_saved(const struct save *save)
 {
-	return entry->number <= save->nr_entries && entry->number &&
-	       save->entries[entry->number - 1] == entry ? entry->number : 0;
+	return (u32)(save->entries.size / sizeof(struct entry *));
 }
 
-static bool add_entry(struct save *save, struct entry *entry)
+u32 save_number_of(const struct save *save, const struct entry *entry)
 {
-	if (save->nr_entries == save->room_entries) {
-		u32 room = 2 * save->room_entries + 64;
-		struct entry **entries = realloc(save->entries, room * sizeof(*entries));
+	struct entry *const *entries = (struct entry *const *)save->entries.bytes;
 
-		save->records.failed |= !entries;
-		if (!entries)
-			return false;
-		save->entries = entries;
-		save->room_entries = room;
-	}
-	save->entries[save->nr_entries++] = entry;
-	entry->number = save->nr_entries;
-	return true;
+	return entry->number <= nr_saved(save) && entry->number &&
+	       entries[entry->number - 1] == entry ? entry->number : 0;
 }
 
 static void save_entry(struct save *save, struct entry *entry, bool is_unlinked)
@@ -87,8 +77,9 @@ static void save_entry(struct save *save, struct entry *entry, bool is_unlinked)
 	const struct entry_place place = {
 		entry->parent ? save_number_of(save, entry->parent) : 0, is_unlinked };
 
-	if (!add_entry(save, entry))
+	if (record_put_bytes(&save->entries, &entry, sizeof(entry)))
 		return;
+	entry->number = nr_saved(save);
 	record_begin(&save->records, RECORD_ENTRY, &entry_layout,
 		     (const void *[]){ entry, &place });
 	record_put_bytes(&save->records, entry->name, strlen(entry->name));
@@ -125,8 +116,9 @@ void save_names(struct save *save)
 u64 host_state_context_id(const struct binder_context *context)
 {
 	const struct handover *self = daemon_self->handover;
-	struct entry **entries = self->save ? self->save->entries : self->restore->entries;
-	u32 nr = self->save ? self->save->nr_entries : self->restore->nr_entries;
+	struct entry **entries = self->save ? (struct entry **)self->save->entries.bytes
+					    : self->restore->entries;
+	u32 nr = self->save ? nr_saved(self->save) : self->restore->nr_entries;
 
 	for (u32 i = 0; i < nr; i++)
 		if (entries[i] && entries[i]->kind == ENTRY_DEVICE && entries[i]->device == context)

@@ -9,7 +9,6 @@
 #include "calls/open_file.h"
 #include "clients/opener_identity.h"
 #include "clients/users.h"
-#include "core.h"
 #include "handover/moved.h"
 #include "memory/user_account.h"
 #include "session/handles.h"
@@ -58,7 +57,7 @@ static const struct record_layout open_layout = RECORD_LAYOUT(open_fields);
 
 /* ---- writing ---- */
 
-static void save_open(struct save *save, struct open_file *file)
+void save_open(struct save *save, struct open_file *file)
 {
 	bool released = atomic_load(&file->released);
 	const struct host_proc *proc = released ? NULL : file->host;
@@ -74,17 +73,6 @@ static void save_open(struct save *save, struct open_file *file)
 		save->nr_opens++;
 	}
 	record_end(&save->records);
-}
-
-static void see_handle(uint64_t number, void *object, void *save)
-{
-	if (handle_is_device(number))
-		save_open(save, object);
-}
-
-void save_opens(struct save *save)
-{
-	handles_visit(see_handle, save);
 }
 
 u64 host_state_proc_id(const struct host_proc *proc)
@@ -143,7 +131,6 @@ bool restore_open(struct restore *restore, const struct record *record)
 		return false;
 	if (open->released)
 		return true;
-	restore->nr_opens++;
 	return fill_owner(&open->proc, file, record) && open->map.file >= 0;
 }
 

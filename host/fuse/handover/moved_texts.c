@@ -3,7 +3,6 @@
  * What is open besides devices: directories and texts, whose contents move as they are; reports
  * that are being read, which go on; the stream of events, with what was not read yet.
  */
-#include "core.h"
 #include "events/event_stream.h"
 #include "handover/moved.h"
 #include "names/open_text.h"
@@ -45,14 +44,6 @@ static const struct record_layout text_layout = RECORD_LAYOUT(text_fields);
 
 /* ---- writing ---- */
 
-static void put_text(struct save *save, const struct text_place *place,
-		     const struct report_reader_state *report,
-		     const struct events_reader_state *events)
-{
-	record_begin(&save->records, RECORD_HANDLE, &text_layout,
-		     (const void *[]){ place, report, events });
-}
-
 static void put_events(struct save *save, struct text_place *place,
 		       const struct events_reader *reader)
 {
@@ -61,64 +52,47 @@ static void put_events(struct save *save, struct text_place *place,
 	struct event_record *pending = events_save(reader, &state, &nr);
 
 	place->is_events = true;
-	put_text(save, place, NULL, &state);
+	record_begin(&save->records, RECORD_HANDLE, &text_layout,
+		     (const void *[]){ place, NULL, &state });
 	record_put_bytes(&save->records, pending, nr * sizeof(*pending));
 	free(pending);
-}
-
-struct report_sink {
-	struct binder_state_sink sink;
-	struct record_writer bytes;
-};
-
-static int put_report_bytes(struct binder_state_sink *sink, const void *bytes, size_t size)
-{
-	return record_put_bytes(&((struct report_sink *)sink)->bytes, bytes, size);
 }
 
 /* The text, then where the report is. */
 static void put_report(struct save *save, struct text_place *place,
 		       const struct report_reader *reader)
 {
-	struct report_sink sink = { .sink = { .put = put_report_bytes } };
+	struct binder_state rest = { 0 };
 	struct report_reader_state state;
 
 	report_reader_save(reader, &state);
 	if (!state.complete &&
-	    binder_report_write(report_reader_report(reader), &sink.sink, save->engine_version))
+	    binder_report_write(report_reader_report(reader), save->engine_version, &rest))
 		save->records.failed = true;
 	place->is_report = true;
-	place->report_size = (u32)sink.bytes.size;
-	put_text(save, place, &state, NULL);
+	place->report_size = (u32)rest.size;
+	record_begin(&save->records, RECORD_HANDLE, &text_layout,
+		     (const void *[]){ place, &state, NULL });
 	record_put_bytes(&save->records, state.text, state.text_size);
-	record_put_bytes(&save->records, sink.bytes.bytes, sink.bytes.size);
-	record_free(&sink.bytes);
+	record_put_bytes(&save->records, rest.bytes, rest.size);
+	host_free(rest.bytes);
 }
 
-static void see_handle(uint64_t number, void *object, void *arg)
+void save_text(struct save *save, u64 number, const struct open_text *file)
 {
-	const struct open_text *file = object;
-	struct save *save = arg;
-	struct text_place place = { .number = number };
+	struct text_place place = { .number = number, .uid = file->uid };
 
-	if (handle_is_device(number))
-		return;
 	place.entry = save_number_of(save, file->entry);
-	place.uid = file->uid;
 	if (file->events) {
 		put_events(save, &place, file->events);
 	} else if (file->reader) {
 		put_report(save, &place, file->reader);
 	} else {
-		put_text(save, &place, NULL, NULL);
+		record_begin(&save->records, RECORD_HANDLE, &text_layout,
+			     (const void *[]){ &place, NULL, NULL });
 		record_put_bytes(&save->records, file->text.data, file->text.size);
 	}
 	record_end(&save->records);
-}
-
-void save_texts(struct save *save)
-{
-	handles_visit(see_handle, save);
 }
 
 /* ---- restoring ---- */

@@ -10,7 +10,6 @@
 #include "base/gate.h"
 #include "base/daemon_log.h"
 #include "calls/stuck_workers.h"
-#include "core.h"
 #include "handover/handover.h"
 #include "handover/peer.h"
 #include "handover/moved.h"
@@ -188,10 +187,11 @@ static bool take_over(struct take *take, struct handover_end *end)
 	return true;
 }
 
-bool handover_take(int socket, const struct handover_starts *starts, struct handover_end *end)
+bool handover_take(int socket, bool (*start_threads)(const struct options *options),
+		   const struct options *options, struct handover_end *end)
 {
-	struct take take = { .socket = socket, .predecessor = -1, .restore = {
-		.starts = starts } };
+	struct take take = { .socket = socket, .predecessor = -1,
+			     .restore = { .start_threads = start_threads, .options = options } };
 	bool ok;
 
 	gate_start_closed();

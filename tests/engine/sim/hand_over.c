@@ -19,32 +19,13 @@
 /* Scheduling points after which no more calls are waited for that could be left behind. */
 #define PATIENCE 20000
 
-struct stream {
-	struct binder_state_sink sink;
-	u8 *bytes;
-	size_t size, room;
-};
-
 static struct scenario *running;
 
-static int put(struct binder_state_sink *sink, const void *bytes, size_t size)
+static void write_all(struct binder_state *state)
 {
-	struct stream *stream = base_container_of(sink, struct stream, sink);
-
-	if (stream->size + size > stream->room) {
-		stream->room = 2 * (stream->size + size);
-		stream->bytes = realloc(stream->bytes, stream->room);
-	}
-	memcpy(stream->bytes + stream->size, bytes, size);
-	stream->size += size;
-	return 0;
-}
-
-static void write_all(struct stream *stream)
-{
-	*stream = (struct stream){ .sink.put = put };
-	if (binder_state_write(&stream->sink, BINDER_STATE_VERSION))
+	if (binder_state_write(BINDER_STATE_VERSION, state))
 		scenario_fail("hand-over: the state is not written");
+	sim_state_keep(state);
 }
 
 /* ---- memory for the next ---------------------------------------------------------------- */
@@ -138,35 +119,6 @@ static void leave_behind(struct scenario *scenario)
 	scenario->traits.calm = false;
 }
 
-/* All that is reachable is freed; what remains is that of calls that are left behind. */
-static void destroy(struct scenario *scenario, bool quiet)
-{
-	u32 i;
-
-	if (quiet) {
-		if (binder_state_discard())
-			scenario_fail("hand-over: the state is not freed");
-		binder_context_put(scenario->context);
-		if (sim_stats.allocs || sim_stats.secctxs)
-			scenario_fail("hand-over: %u allocations are left over", sim_stats.allocs);
-	} else {
-		leave_behind(scenario);
-		sim_heap_drop();
-		sim_stats.secctxs = 0;
-		sim_state_forget_files();
-	}
-	for (i = 0; i < scenario->nr_processes; i++) {
-		struct process *process = scenario->processes[i];
-
-		if (process->sim->charged)
-			scenario_fail("hand-over: %zu bytes remain charged",
-				      process->sim->charged);
-		process->sim->restored = NULL;
-	}
-	binder_stats_world = (struct binder_stats){ 0 };
-	memset(&binder_world, 0xdd, sizeof(binder_world));
-}
-
 /* ---- the new one ----------------------------------------------------------------------- */
 
 static void relink(struct scenario *scenario)
@@ -194,18 +146,14 @@ static void relink(struct scenario *scenario)
 	}
 }
 
-static void restore(struct scenario *scenario, const struct stream *from, bool quiet)
+static void restore(struct scenario *scenario, const struct binder_state *from, bool quiet)
 {
-	char why[200] = "";
-	struct stream again;
+	struct host_out why = { NULL };
+	struct binder_state again;
 
-	binder_world_init();
-	binder_world.last_serial = 0;
-	host_atomic_set(&binder_world.last_id, 0);
-	scenario->context = binder_context_new("stage");
-	sim_device = scenario->context;
-	if (binder_state_restore(from->bytes, from->size, why, sizeof(why)))
-		scenario_fail("hand-over: refused: %s", why);
+	scenario->context = sim_device;
+	if (binder_state_restore(from->bytes, from->size, &why))
+		scenario_fail("hand-over: refused: %s", why.text);
 	if (quiet && scenario->hand_overs.compare) {
 		write_all(&again);
 		if (again.size != from->size || memcmp(again.bytes, from->bytes, from->size))
@@ -223,7 +171,8 @@ static void hand_over(void *arg)
 {
 	struct scenario *scenario = arg;
 	bool quiet = !scenario->inside;
-	struct stream stream;
+	u32 allocs = sim_stats.allocs;
+	struct binder_state state;
 
 	scenario_log("the engine is handed over");
 	running = scenario;
@@ -232,17 +181,22 @@ static void hand_over(void *arg)
 	sim_thread_of = find_thread;
 	if (quiet)
 		audit(scenario, false);
-	write_all(&stream);
+	else
+		leave_behind(scenario);
+	write_all(&state);
 	visit_spares(spares_of, false);
-	destroy(scenario, quiet);
-	restore(scenario, &stream, quiet);
-	free(stream.bytes);
+	sim_state_drop();
+	restore(scenario, &state, quiet);
+	free(state.bytes);
 	if (quiet)
 		visit_spares(give_spares, true);
+	if (quiet && scenario->hand_overs.compare && sim_stats.allocs != allocs)
+		scenario_fail("hand-over: of %u allocations %u are there again", allocs,
+			      sim_stats.allocs);
 	audit(scenario, false);
 	sim_never_fails = false;
 	scenario->hand_overs.done++;
-	scenario->hand_overs.bytes += stream.size;
+	scenario->hand_overs.bytes += state.size;
 }
 
 /* ---- when -------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ import re
 from building import TOP
 
 TABLES = "core/state/tables.c"
-FUNCTIONS = ("core/state/own.c", "core/state/space.c", "core/state/half_read.c")
+FUNCTIONS = ("core/state/own.c", "core/state/space.c")
 UNWRITTEN = "tests/engine/state/unwritten"
 # What the state consists of; what these embed is found from here.
 ROOTS = ["binder_world", "binder_context", "binder_proc", "binder_thread", "binder_node",
