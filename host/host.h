@@ -57,6 +57,11 @@ static inline void host_free(void *ptr);
  * speed depends on it.
  */
 
+/*
+ * HOST_HANDS_OVER, which host_types.h may define: the host hands the engine over (state.h), whose
+ * objects then have what only core/state/ looks at.
+ */
+
 static inline void host_memcpy(void *dst, const void *src, size_t size);
 static inline void host_memset(void *dst, int c, size_t size);
 static inline int host_memcmp(const void *a, const void *b, size_t size);

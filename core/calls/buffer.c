@@ -49,13 +49,18 @@ void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer
 			   struct binder_buffer *buffer)
 {
 	struct binder_node *target = buffer->target_node;
+	u32 i;
 
 	/* What is dropped is not the buffer's any more: to close a file may take long. */
 	buffer->target_node = NULL;
 	if (target)
 		binder_node_dec(target, NODE_LOCAL_STRONG);
-	while (buffer->nr_dropped < buffer->nr_resources)
-		drop_resource(proc, freer, &buffer->resources[buffer->nr_dropped++]);
+	for (i = 0; i < buffer->nr_resources; i++) {
+		const struct binder_resource resource = buffer->resources[i];
+
+		buffer->resources[i].kind = RESOURCE_DROPPED;
+		drop_resource(proc, freer, &resource);
+	}
 	binder_alloc_free_buffer(&proc->alloc, buffer);
 }
 
@@ -92,9 +97,8 @@ int binder_buffer_free_command(struct binder_thread *thread, u64 ptr)
 	if (buffer->async && buffer->target_node)
 		binder_oneway_next(buffer->target_node);
 	binder_trace_buffer(HOST_TRACE_BUFFER_FREED, buffer);
-	if (buffer->nr_resources)
-		thread->freeing = buffer;
+	binder_thread_set_freeing(thread, buffer->nr_resources ? buffer : NULL);
 	binder_buffer_release(proc, thread, buffer);
-	thread->freeing = NULL;
+	binder_thread_set_freeing(thread, NULL);
 	return 0;
 }

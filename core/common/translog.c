@@ -81,6 +81,7 @@ void binder_log_add(bool failed, const struct binder_log_entry *entry, const cha
 		 context, size);
 }
 
+#ifdef HOST_HANDS_OVER
 static struct ring *numbered_ring(u32 ring)
 {
 	return ring < BINDER_LOG_RINGS ? &all_rings[ring] : &failure_ring;
@@ -108,6 +109,7 @@ void binder_log_restore(u32 ring, const struct binder_log_entry *entry, const ch
 {
 	ring_add(numbered_ring(ring), entry, context, size);
 }
+#endif
 
 /* An entry that is to be printed: where it is, and what it was. */
 struct found {

@@ -41,9 +41,11 @@ void binder_log_add(bool failed, const struct binder_log_entry *entry, const cha
  * failures. *@context: BINDER_NAME_MAX + 1 bytes. False: there are fewer. binder_log_restore() adds
  * it to its ring again.
  */
+#ifdef HOST_HANDS_OVER
 bool binder_log_get(u32 ring, u32 nr, struct binder_log_entry *entry, char *context);
 void binder_log_restore(u32 ring, const struct binder_log_entry *entry, const char *context,
 			size_t size);
+#endif
 
 /* The text of binder_logs/{,failed_}transaction_log, the oldest entry first. May sleep. */
 void binder_report_transaction_log(struct host_out *out);

@@ -64,7 +64,9 @@ struct binder_thread {
 	u32 nr_unread;				      /* completions in todo */
 	struct binder_work *spare;		      /* memory for the next completion */
 	struct binder_transaction *spare_transaction; /* memory for the next transaction */
-	struct binder_buffer *freeing;		      /* a buffer, while it releases it */
+#ifdef HOST_HANDS_OVER
+	struct binder_buffer *freeing; /* a buffer, while it releases it */
+#endif
 	struct host_priority priority;		      /* calls/inherit.h */
 	bool priority_known;
 	bool priority_lent;		   /* it may be real-time because of a call */
@@ -107,6 +109,18 @@ static inline bool binder_thread_put_off(struct binder_thread *thread, bool take
 {
 	thread->long_command = takes_long && !thread->long_command;
 	return thread->long_command;
+}
+
+/* The thread releases @buffer, which may be in no space any more; NULL: it is done. */
+static inline void binder_thread_set_freeing(struct binder_thread *thread,
+					     struct binder_buffer *buffer)
+{
+#ifdef HOST_HANDS_OVER
+	thread->freeing = buffer;
+#else
+	(void)thread;
+	(void)buffer;
+#endif
 }
 
 /* Initialises a thread of @proc, which is all zero, but for its number and the host's part. */

@@ -163,7 +163,6 @@ static void init_struct(struct binder_buffer *buffer, const struct binder_buffer
 	buffer->target_node = NULL;
 	buffer->resources = NULL;
 	buffer->nr_resources = 0;
-	buffer->nr_dropped = 0;
 }
 
 static struct binder_buffer *alloc_reserve(struct binder_alloc *alloc, const struct host_proc *proc,

@@ -21,9 +21,10 @@ struct binder_transaction;
 
 /* Something that a buffer keeps for its receiver and that is dropped with it. */
 enum binder_resource_kind {
-	RESOURCE_REF,  /* a count of the receiver's handle `desc` */
-	RESOURCE_NODE, /* a local reference of the receiver's own node */
-	RESOURCE_FD,   /* a file of an fd array, closed in the receiver */
+	RESOURCE_REF,	  /* a count of the receiver's handle `desc` */
+	RESOURCE_NODE,	  /* a local reference of the receiver's own node */
+	RESOURCE_FD,	  /* a file of an fd array, closed in the receiver */
+	RESOURCE_DROPPED, /* what was dropped, while the buffer is being released */
 };
 
 struct binder_resource {
@@ -50,7 +51,6 @@ struct binder_buffer {
 	struct binder_node *target_node; /* pinned; NULL for replies */
 	struct binder_resource *resources;
 	u32 nr_resources;
-	u32 nr_dropped; /* resources that are dropped already, while the buffer is being released */
 };
 
 struct binder_alloc {

@@ -130,8 +130,11 @@ static void pass_resource(struct state_part *part, struct binder_resource *resou
 static void pass_resources(struct state_part *part, void *object)
 {
 	struct binder_buffer *buffer = object;
-	u32 nr = pass_count(part, buffer->nr_resources - buffer->nr_dropped, 3), i;
+	u32 nr = 0, i;
 
+	for (i = 0; i < buffer->nr_resources; i++)
+		nr += buffer->resources[i].kind != RESOURCE_DROPPED;
+	nr = pass_count(part, nr, 3);
 	if (part->r && nr) {
 		buffer->resources = host_alloc(&part->r->proc->host,
 					       nr * sizeof(*buffer->resources));
@@ -139,8 +142,10 @@ static void pass_resources(struct state_part *part, void *object)
 		if (!buffer->resources)
 			state_fail(part->r, -ENOMEM, "no memory for its resources");
 	}
-	for (i = buffer->nr_dropped; i < buffer->nr_resources; i++)
-		pass_resource(part, &buffer->resources[i]);
+	for (i = 0; i < buffer->nr_resources; i++) {
+		if (buffer->resources[i].kind != RESOURCE_DROPPED)
+			pass_resource(part, &buffer->resources[i]);
+	}
 }
 
 const struct state_own state_own_resources = { pass_resources, READ_LINKING };

@@ -25,6 +25,8 @@ typedef int8_t s8;
 typedef int32_t s32;
 typedef long long s64;
 
+#define HOST_HANDS_OVER
+
 /* 0: free, 1: held. A holder can be preempted; waiters spin, yield and nap (locks.c). */
 struct host_spinlock {
 	atomic_uint word;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define HOST_HANDS_OVER
+
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;

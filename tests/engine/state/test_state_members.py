@@ -34,7 +34,7 @@ def read(path):
 
 def members_of(body):
     """[(member, structure that it is, or None)]"""
-    body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
+    body = re.sub(r"/\*.*?\*/|^#.*?$", "", body, flags=re.S | re.M)
     body = re.sub(r"GUARDED_BY\([^)]*\)|HOST_LINE_ALIGNED", "", body)
     found = []
     for line in body.split(";"):
