@@ -30,15 +30,15 @@ version=$(git -C "$checkout" rev-parse HEAD 2>/dev/null) || version="an unknown 
 [ "$version" = "$tried" ] || echo "syzkaller: $checkout is at $version; what this has been tried \
 with is $tried. If it does not build, check that one out."
 
-# The constants that binder.txt names.
+# The constants that descriptions.txt names.
 constants() {
-	grep -v '^#' "$here/binder.txt" | grep -oE '\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b' | sort -u |
-		sed 's/.*/show("&", &);/'
+	grep -v '^#' "$here/descriptions.txt" | grep -oE '\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b' |
+		sort -u | sed 's/.*/show("&", &);/'
 }
 
 # The calls' names and their numbers.
 calls() {
-	sed -nE 's/^([a-z0-9_]+)(\$[A-Za-z0-9_]+)?\(.*/\1/p' "$here/binder.txt" | sort -u |
+	sed -nE 's/^([a-z0-9_]+)(\$[A-Za-z0-9_]+)?\(.*/\1/p' "$here/descriptions.txt" | sort -u |
 		sed 's/.*/show("__NR_&", __NR_&);/'
 }
 
@@ -74,10 +74,10 @@ if ! cmp -s <(echo "$version") "$out/copied"; then
 		cut -d'"' -f2 | sort -u | paste -sd, | sed 's/^/_ = /' >"$src/sys/linux/none.txt"
 	echo "$version" >"$out/copied"
 fi
-cp "$here/binder.txt" "$src/sys/linux/"
+cp "$here/descriptions.txt" "$src/sys/linux/"
 numbers >"$out/numbers.c"
 gcc -D_GNU_SOURCE -I"$top" -w -o "$out/numbers" "$out/numbers.c"
-"$out/numbers" >"$src/sys/linux/binder.txt.const"
+"$out/numbers" >"$src/sys/linux/descriptions.txt.const"
 mkdir -p "$src/tools/anybinder-fuzz"
 cp "$here"/*.go "$src/tools/anybinder-fuzz/"
 cd "$src"

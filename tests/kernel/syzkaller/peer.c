@@ -2,8 +2,7 @@
 /*
  * The peer of the programs that syzkaller makes: the context manager of the devices that are given.
  * It prints a line when it is. It never waits for good: whom it calls ends, at the latest when the
- * program's time is over. What a call requests (codes of
- * binder.txt):
+ * program's time is over. What a call requests (codes of descriptions.txt):
  *
  *   0  the same objects and files in the reply
  *   1  keep the objects: references, death and freeze notifications

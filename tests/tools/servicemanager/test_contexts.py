@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rules by security context (--contexts), with clients in several domains of SELinux: where
-tests/kernel/selinux/policy.cil is loaded (tests/kernel/selinux/inside)."""
+tests/kernel/selinux/domains.cil is loaded (tests/kernel/selinux/inside)."""
 import os
 import pathlib
 import signal

@@ -24,7 +24,7 @@ static struct {
 	{ "freeze_restricted", "only the same user, root and the context manager may", "" },
 	{ "security_context", "nodes that request it get a sender's security context", "" },
 	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
-	{ "selinux_domains", "the domains of tests/kernel/selinux/policy.cil can be entered", "",
+	{ "selinux_domains", "the domains of tests/kernel/selinux/domains.cil can be entered", "",
 	  true },
 	{ "selinux_refuses", "and what that policy does not allow is refused", "", true },
 	{ "selinux_checks_files", "files, too, before the call with them is sent", "", true },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* domain: processes in the SELinux domains of tests/kernel/selinux/policy.cil, by their names. */
+/* domain: processes in the SELinux domains of tests/kernel/selinux/domains.cil, by their names. */
 #ifndef CONFORMANCE_DOMAIN_H
 #define CONFORMANCE_DOMAIN_H
 
