@@ -3,10 +3,13 @@
 //! where it stopped to fit.
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::Body;
-use crate::encode::{is_byte_enum, MAX_DEPTH};
+use crate::budget::{Budget, MAX_DEPTH};
+use crate::encode::is_byte_enum;
 use crate::types::{Kind, Type};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
 use serde_json::{json, Map, Value};
+use std::rc::Rc;
+use std::sync::Arc;
 
 type Outcome = Result<Value, String>;
 
@@ -23,7 +26,12 @@ pub struct Decoder<'a> {
     /// and what follows is left out.
     pub is_cut: bool,
     has_stopped: bool,
+    /// Of the whole parcel, with what its holders hold.
+    budget: Rc<Budget>,
 }
+
+/// What a value takes of the output, its contents aside.
+const VALUE_SIZE: usize = 32;
 
 /// An array of bytes as text.
 fn hex(bytes: &[u8]) -> Value {
@@ -54,6 +62,7 @@ impl<'a> Decoder<'a> {
             is_rpc: false,
             is_cut: false,
             has_stopped: false,
+            budget: Rc::default(),
         }
     }
 
@@ -217,6 +226,7 @@ impl<'a> Decoder<'a> {
         if depth > MAX_DEPTH {
             return Err(format!("values are nested deeper than {MAX_DEPTH}"));
         }
+        self.budget.output(VALUE_SIZE)?;
         if !kind.dimensions.is_empty() {
             return self.array(kind, depth);
         }
@@ -244,7 +254,7 @@ impl<'a> Decoder<'a> {
             Kind::Binder => self.object(true)?,
             Kind::RawFile => self.object(false)?,
             Kind::File => self.file()?,
-            Kind::Holder => self.holder()?,
+            Kind::Holder => self.holder(depth)?,
             Kind::Declared(entry) => return self.declared(entry, depth),
         })
     }
@@ -291,13 +301,16 @@ impl<'a> Decoder<'a> {
     fn enumerator(&self, entry: &Entry, number: i64) -> Outcome {
         let items = match self.library {
             Some(library) => library.enumerators(entry)?,
-            None => Vec::new(),
+            None => Arc::default(),
         };
-        let item = items.into_iter().find(|(_, value)| *value == number);
-        Ok(item.map_or(Value::from(number), |(name, _)| Value::from(name)))
+        let Some(name) = items.by_value.get(&number) else {
+            return Ok(Value::from(number));
+        };
+        self.budget.output(name.len())?;
+        Ok(Value::from(name.as_str()))
     }
 
-    fn holder(&mut self) -> Outcome {
+    fn holder(&mut self, depth: usize) -> Outcome {
         if self.word()? == 0 {
             return Ok(Value::Null);
         }
@@ -324,7 +337,8 @@ impl<'a> Decoder<'a> {
                 let mut inner = Decoder::new(bytes, Some(library));
                 inner.is_rpc = self.is_rpc;
                 inner.is_cut = is_cut;
-                let value = inner.parcelable(&entry, 0);
+                inner.budget = self.budget.clone();
+                let value = inner.parcelable(&entry, depth + 1);
                 self.has_stopped |= inner.has_stopped;
                 value?
             }
@@ -348,6 +362,12 @@ impl<'a> Decoder<'a> {
     /// A parcelable or union behind the word that says that it is not null.
     fn parcelable(&mut self, entry: &Entry, depth: usize) -> Outcome {
         let library = self.library.ok_or("there are no .aidl files")?;
+        if depth > MAX_DEPTH {
+            let place = entry.place(entry.declaration.at);
+            return Err(format!(
+                "{place}: values are nested deeper than {MAX_DEPTH}"
+            ));
+        }
         let mut made = Map::new();
         match &entry.declaration.body {
             Body::Parcelable { fields } => {
@@ -371,6 +391,7 @@ impl<'a> Decoder<'a> {
                         break;
                     }
                     let kind = library.kind_of(entry, &field.kind)?;
+                    self.budget.output(field.name.len())?;
                     let value = self.value(&kind, depth + 1);
                     let value = self.unless_stopped(value);
                     match value.map_err(|err| format!("{}: {err}", field.name))? {
@@ -388,6 +409,7 @@ impl<'a> Decoder<'a> {
                     .get(tag as usize)
                     .ok_or_else(|| format!("the union {} has no member {tag}", entry.name))?;
                 let kind = library.kind_of(entry, &field.kind)?;
+                self.budget.output(field.name.len())?;
                 made.insert(field.name.clone(), self.value(&kind, depth + 1)?);
             }
             _ => return Err(format!("{} has no values", entry.name)),

@@ -4,14 +4,14 @@
 //! their size, a null has a marker of its own.
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::{Body, Field};
+use crate::budget::{MAX_DEPTH, MAX_PARCEL};
 use crate::types::{Kind, Type};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER};
 use anybinder_driver::parcel::{put_padded, put_string16};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-/// How deep values may be nested.
-pub const MAX_DEPTH: usize = 64;
 const PREFIX_SERVICE: &str = "handle of ";
 const PREFIX_HEX: &str = "hex:";
 
@@ -287,15 +287,14 @@ impl Encoder<'_> {
         if let Some(name) = value.as_str() {
             let items = match self.library {
                 Some(library) => library.enumerators(entry)?,
-                None => Vec::new(),
+                None => Arc::default(),
             };
             let last = name.rsplit('.').next().unwrap_or(name);
-            if let Some((_, number)) = items.iter().find(|(item, _)| item == last) {
+            if let Some(number) = items.by_name.get(last) {
                 return Ok(*number);
             }
             if name.parse::<i64>().is_err() && !name.starts_with("0x") {
-                let names: Vec<&str> = items.iter().map(|(name, _)| name.as_str()).collect();
-                let names = names.join(", ");
+                let names = items.names.join(", ");
                 return Err(format!("{name} is not in {}; it has: {names}", entry.name));
             }
         }
@@ -356,11 +355,19 @@ impl Encoder<'_> {
         depth: usize,
     ) -> Outcome {
         let library = self.library.ok_or("there are no .aidl files")?;
+        if self.parcel.data.len() > MAX_PARCEL {
+            let place = entry.place(field.kind.at);
+            return Err(format!(
+                "{place}: the parcel has more than {MAX_PARCEL} bytes"
+            ));
+        }
         let kind = library.kind_of(entry, &field.kind)?;
-        let value = match (value, &field.default) {
-            (Some(value), _) => value.clone(),
-            (None, Some(default)) => library.constant(entry, default)?,
-            (None, None) => empty(&kind),
+        let value = match value {
+            Some(value) => value.clone(),
+            None => match library.default_of(entry, field, &kind)? {
+                Some(value) => value,
+                None => empty(&kind),
+            },
         };
         self.value(&kind, &value, depth + 1)
             .map_err(|err| format!("{}: {err}", field.name))

@@ -4,6 +4,7 @@
 //!
 //! * `types`: what a value is on the wire; `words`: the types and values of a command line
 //! * `aidl`: the types and methods in `.aidl` files
+//! * `budget`: how much work and output others may cause
 //! * `encode`, `decode`, `status`: between JSON and parcels
 //! * `header`: what a call begins with; `method`: the parcels of the calls of a method
 //! * `shape`: where objects and sizes are in the parcels of a method
@@ -11,6 +12,7 @@
 //! Nothing here talks to a driver: a parcel names services and files, and the caller puts objects
 //! in their places.
 pub mod aidl;
+pub mod budget;
 pub mod decode;
 pub mod encode;
 pub mod header;
@@ -21,4 +23,8 @@ pub mod types;
 pub mod words;
 
 #[cfg(test)]
+mod limits_test;
+#[cfg(test)]
 mod round_trip_test;
+#[cfg(test)]
+mod scratch;

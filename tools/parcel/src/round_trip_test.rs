@@ -3,6 +3,7 @@
 use crate::aidl::Library;
 use crate::decode::Decoder;
 use crate::encode::{Encoder, Object, Parcel};
+use crate::scratch::Scratch;
 use crate::status;
 use crate::words;
 use serde_json::{json, Value};
@@ -22,35 +23,10 @@ interface I {
     void f(in All all);
 }";
 
-fn library() -> (tempdir::Scratch, Library) {
-    let scratch = tempdir::Scratch::new();
-    std::fs::write(scratch.path.join("I.aidl"), SOURCE).unwrap();
-    let library = Library::open(std::slice::from_ref(&scratch.path)).unwrap();
+fn library() -> (Scratch, Library) {
+    let scratch = Scratch::new(&[("I.aidl", SOURCE)]);
+    let library = scratch.library();
     (scratch, library)
-}
-
-mod tempdir {
-    pub struct Scratch {
-        pub path: std::path::PathBuf,
-    }
-
-    impl Scratch {
-        pub fn new() -> Scratch {
-            use std::sync::atomic::{AtomicU32, Ordering};
-            static NEXT: AtomicU32 = AtomicU32::new(0);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!("anybinder-parcel-{}-{number}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            std::fs::create_dir(&path).unwrap();
-            Scratch { path }
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
 }
 
 fn encode(library: &Library, value: &Value) -> Result<Parcel, String> {

@@ -8,6 +8,7 @@ use crate::aidl::Library;
 use crate::encode::is_byte_enum;
 use crate::types::{Kind, Type};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -56,15 +57,41 @@ pub struct Interface {
     pub unknown: Vec<String>,
 }
 
-/// Works out shapes; a parcelable is entered before its fields, because they may have its type.
+/// Works out shapes; what is declared has its number first, and its fields are worked out after
+/// those of what names it: they may have its type, and types may be chained however long.
 struct Maker<'a> {
     library: &'a Library,
     numbers: HashMap<String, usize>,
     bodies: Vec<Members>,
+    /// Has a number, but no fields yet.
+    waiting: Vec<Arc<Entry>>,
+}
+
+fn plain(kind: &Kind) -> Shape {
+    match kind {
+        Kind::Void => Shape::Plain(0),
+        Kind::Long | Kind::UnsignedLong | Kind::Double => Shape::Plain(8),
+        Kind::String16 => Shape::String16,
+        Kind::String8 => Shape::String8,
+        Kind::Binder => Shape::Binder,
+        Kind::File => Shape::File,
+        Kind::RawFile => Shape::RawFile,
+        Kind::Holder => Shape::Holder,
+        _ => Shape::Plain(4),
+    }
 }
 
 impl Maker<'_> {
-    fn shape(&mut self, kind: &Type) -> Result<Shape, String> {
+    fn new(library: &Library) -> Maker<'_> {
+        Maker {
+            library,
+            numbers: HashMap::new(),
+            bodies: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn shape(&mut self, kind: &Type) -> Shape {
         if !kind.dimensions.is_empty() {
             let element = kind.element();
             let holds_bytes = match &element.kind {
@@ -72,57 +99,66 @@ impl Maker<'_> {
                 Kind::Declared(entry) => is_byte_enum(entry),
                 _ => false,
             };
-            return Ok(match element.dimensions.is_empty() && holds_bytes {
+            return match element.dimensions.is_empty() && holds_bytes {
                 true => Shape::Packed,
-                false => Shape::Array(Box::new(self.shape(&element)?)),
-            });
+                false => Shape::Array(Box::new(self.shape(&element))),
+            };
         }
-        Ok(match &kind.kind {
-            Kind::Void => Shape::Plain(0),
-            Kind::Long | Kind::UnsignedLong | Kind::Double => Shape::Plain(8),
-            Kind::String16 => Shape::String16,
-            Kind::String8 => Shape::String8,
-            Kind::Binder => Shape::Binder,
-            Kind::File => Shape::File,
-            Kind::RawFile => Shape::RawFile,
-            Kind::Holder => Shape::Holder,
-            Kind::Declared(entry) => return self.declared(entry),
-            _ => Shape::Plain(4),
-        })
+        match &kind.kind {
+            Kind::Declared(entry) => self.declared(entry),
+            other => plain(other),
+        }
     }
 
     fn fields(&mut self, entry: &Entry, fields: &[Field]) -> Result<Vec<Shape>, String> {
         let library = self.library;
         let shapes = fields.iter().map(|field| {
             let kind = library.kind_of(entry, &field.kind)?;
-            self.shape(&kind)
+            Ok(self.shape(&kind))
         });
         shapes.collect()
     }
 
-    fn declared(&mut self, entry: &Entry) -> Result<Shape, String> {
+    fn declared(&mut self, entry: &Arc<Entry>) -> Shape {
         if let Body::Enum { .. } = &entry.declaration.body {
-            return self.shape(&Type::of(Kind::of_enum(entry)));
+            return plain(&Kind::of_enum(entry));
         }
-        if let Some(number) = self.numbers.get(&entry.name) {
-            return Ok(Shape::Declared(*number));
+        let number = *self.numbers.entry(entry.name.clone()).or_insert_with(|| {
+            self.bodies.push(Members::All(Vec::new()));
+            self.waiting.push(entry.clone());
+            self.bodies.len() - 1
+        });
+        Shape::Declared(number)
+    }
+
+    /// Works out what is waiting. If it fails, all that came since a beginning is forgotten.
+    fn complete(&mut self, beginning: usize) -> Result<(), String> {
+        let outcome = self.try_complete();
+        if outcome.is_err() {
+            self.waiting.clear();
+            self.bodies.truncate(beginning);
+            self.numbers.retain(|_, number| *number < beginning);
         }
-        let number = self.bodies.len();
-        self.numbers.insert(entry.name.clone(), number);
-        self.bodies.push(Members::All(Vec::new()));
-        self.bodies[number] = match &entry.declaration.body {
-            Body::Parcelable { fields } => Members::All(self.fields(entry, fields)?),
-            Body::Union { fields } => Members::One(self.fields(entry, fields)?),
-            _ => return Err(format!("{} has no definition in AIDL", entry.name)),
-        };
-        Ok(Shape::Declared(number))
+        outcome
+    }
+
+    fn try_complete(&mut self) -> Result<(), String> {
+        while let Some(entry) = self.waiting.pop() {
+            let number = self.numbers[&entry.name];
+            self.bodies[number] = match &entry.declaration.body {
+                Body::Parcelable { fields } => Members::All(self.fields(&entry, fields)?),
+                Body::Union { fields } => Members::One(self.fields(&entry, fields)?),
+                _ => return Err(format!("{} has no definition in AIDL", entry.name)),
+            };
+        }
+        Ok(())
     }
 
     fn method(&mut self, entry: &Entry, called: &Called) -> Result<Method, String> {
         let library = self.library;
         let mut shape_of = |written: &TypeName| -> Result<(Type, Shape), String> {
             let kind = library.kind_of(entry, written)?;
-            let shape = self.shape(&kind)?;
+            let shape = self.shape(&kind);
             Ok((kind, shape))
         };
         let method = &called.method;
@@ -162,16 +198,14 @@ impl Interface {
             name: descriptor.to_string(),
             ..Interface::default()
         };
+        let mut maker = Maker::new(library);
         for called in methods {
-            // A maker of its own, so that a type that is not known leaves no trace in others.
-            let mut maker = Maker {
-                library,
-                numbers: HashMap::new(),
-                bodies: made.bodies.clone(),
-            };
-            match maker.method(&entry, &called) {
+            let beginning = maker.bodies.len();
+            let method = maker.method(&entry, &called);
+            // A type that is not known leaves no trace in other methods.
+            let completed = maker.complete(beginning);
+            match method.and_then(|method| completed.map(|()| method)) {
                 Ok(method) => {
-                    made.bodies = maker.bodies;
                     made.methods.insert(called.code, method);
                 }
                 Err(why) => {
@@ -180,6 +214,7 @@ impl Interface {
                 }
             }
         }
+        made.bodies = maker.bodies;
         Some(made)
     }
 
@@ -187,19 +222,14 @@ impl Interface {
     /// it with types that none declares.
     pub fn of_parcelable(library: &Library, name: &str) -> Option<Interface> {
         let entry = library.find(name)?;
-        let mut maker = Maker {
-            library,
-            numbers: HashMap::new(),
-            bodies: Vec::new(),
-        };
-        match maker.declared(&entry) {
-            Ok(Shape::Declared(0)) if entry.name == name => Some(Interface {
-                name: name.to_string(),
-                bodies: maker.bodies,
-                ..Interface::default()
-            }),
-            _ => None,
-        }
+        let mut maker = Maker::new(library);
+        let shape = maker.declared(&entry);
+        let is_known = shape == Shape::Declared(0) && maker.complete(0).is_ok();
+        (is_known && entry.name == name).then(|| Interface {
+            name: name.to_string(),
+            bodies: maker.bodies,
+            ..Interface::default()
+        })
     }
 
     /// Whether values of these shapes have no objects.
@@ -224,6 +254,7 @@ impl Interface {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     const SOURCE: &str = "package t;
 interface I {
@@ -238,40 +269,28 @@ interface I {
     oneway void last(I self);
 }";
 
-    /// What is found in the source; tests run at the same time.
-    fn with_library<T>(test: &str, find: impl FnOnce(&Library) -> T) -> T {
-        let name = format!("anybinder-shape-{test}-{}", std::process::id());
-        let scratch = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&scratch).unwrap();
-        std::fs::write(scratch.join("I.aidl"), SOURCE).unwrap();
-        let library = Library::open(std::slice::from_ref(&scratch)).unwrap();
-        let found = find(&library);
-        std::fs::remove_dir_all(&scratch).unwrap();
-        found
-    }
-
     #[test]
     fn a_parcelable_is_found_by_its_name() {
-        with_library("parcelable", |library| {
-            let tree = Interface::of_parcelable(library, "t.I.Tree").unwrap();
-            let Members::All(fields) = &tree.bodies[0] else {
-                panic!("a tree has a size");
-            };
-            assert_eq!(fields[1], Shape::Array(Box::new(Shape::Declared(0))));
-            for none in ["t.I", "t.I.Tiny", "t.I.None", "Tree", "", "."] {
-                assert!(Interface::of_parcelable(library, none).is_none(), "{none}");
-            }
-        });
+        let scratch = Scratch::new(&[("I.aidl", SOURCE)]);
+        let library = &scratch.library();
+        let tree = Interface::of_parcelable(library, "t.I.Tree").unwrap();
+        let Members::All(fields) = &tree.bodies[0] else {
+            panic!("a tree has a size");
+        };
+        assert_eq!(fields[1], Shape::Array(Box::new(Shape::Declared(0))));
+        for none in ["t.I", "t.I.Tiny", "t.I.None", "Tree", "", "."] {
+            assert!(Interface::of_parcelable(library, none).is_none(), "{none}");
+        }
     }
 
     #[test]
     fn methods_have_the_shapes_of_their_types() {
-        let made = with_library("methods", |library| {
-            assert!(Interface::find(library, "t.J").is_none());
-            Interface::find(library, "t.I").unwrap()
-        });
+        let scratch = Scratch::new(&[("I.aidl", SOURCE)]);
+        let library = scratch.library();
+        assert!(Interface::find(&library, "t.J").is_none());
+        let made = Interface::find(&library, "t.I").unwrap();
         assert_eq!(made.methods.len(), 3);
-        assert!(made.unknown[0].contains("foreign of t.I: other.Type"));
+        assert!(made.unknown[0].contains("I.aidl:10: other.Type is not declared"));
         let plain = &made.methods[&1];
         assert!(matches!(
             plain.request.as_slice(),

@@ -77,7 +77,7 @@ impl Kind {
             "long" => Kind::Long,
             "float" => Kind::Float,
             "double" => Kind::Double,
-            "String" | "CharSequence" => Kind::String16,
+            "String" => Kind::String16,
             "IBinder" | "android.os.IBinder" => Kind::Binder,
             "ParcelFileDescriptor" | "android.os.ParcelFileDescriptor" => Kind::File,
             "FileDescriptor" => Kind::RawFile,

@@ -18,10 +18,10 @@ use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note, tell};
+use anybinder_parcel::aidl::Roots;
 use rsbinder::rpc::FileDescriptorTransportMode;
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -46,8 +46,7 @@ pub struct Options {
     pub threads: u32,
     pub connections: usize,
     pub max_size: usize,
-    /// Directories of `.aidl` files, and files.
-    pub aidl: Vec<PathBuf>,
+    pub aidl: Roots,
     /// The dialect of programs of this machine whose calls do not tell.
     pub dialect: Dialect,
     /// How long a peer may take to set up a connection, and to take or answer a call.
@@ -93,7 +92,7 @@ impl Export {
         server.set_handshake_timeout(Some(setup));
         server.set_reply_timeout(options.patience);
         // Without types, files cannot be told from numbers.
-        if matches!(options.listen.endpoint, Endpoint::Unix(_)) && !options.aidl.is_empty() {
+        if matches!(options.listen.endpoint, Endpoint::Unix(_)) && !options.aidl.paths.is_empty() {
             server.set_supported_fd_modes(&[FileDescriptorTransportMode::Unix]);
         }
         let directory = Directory::new(&options.names);

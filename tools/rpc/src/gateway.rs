@@ -11,12 +11,11 @@ use crate::parcel_bytes::{self, is_manager};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_driver::parcel::word;
-use anybinder_parcel::aidl::Library;
-use anybinder_parcel::encode::MAX_DEPTH;
+use anybinder_parcel::aidl::{Library, Roots};
+use anybinder_parcel::budget::MAX_DEPTH;
 use anybinder_parcel::shape::{Interface, Members, Shape};
 use rsbinder::{Parcel, ParcelFileDescriptor, SIBinder, StatusCode};
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Exceptions with a block of data in front: notes of Java services.
@@ -40,8 +39,8 @@ type Find = fn(&Library, &str) -> Option<Interface>;
 
 impl Gateway {
     /// Finds the `.aidl` files; None if no directory is given.
-    pub fn open(roots: &[PathBuf]) -> Result<Option<Gateway>> {
-        if roots.is_empty() {
+    pub fn open(roots: &Roots) -> Result<Option<Gateway>> {
+        if roots.paths.is_empty() {
             return Ok(None);
         }
         let library = Library::open(roots).map_err(|err| {
@@ -99,6 +98,10 @@ impl Gateway {
                 advice,
             ));
         };
+        let library = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+        for doubt in library.take_doubts() {
+            note(format_args!("anybinder: {doubt}."));
+        }
         for why in &interface.unknown {
             note(format_args!("anybinder: Without types crosses {why}."));
         }

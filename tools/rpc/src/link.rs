@@ -17,11 +17,11 @@ use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note, tell};
+use anybinder_parcel::aidl::Roots;
 use rsbinder::rpc::rustls::ClientConfig;
 use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
 use rsbinder::{DeathRecipient, Endpoint, ProcessState, SIBinder, StatusCode, WIBinder};
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -59,8 +59,7 @@ pub struct Options {
     /// How many calls may run at the same time.
     pub threads: u32,
     pub max_size: usize,
-    /// Directories of `.aidl` files, and files.
-    pub aidl: Vec<PathBuf>,
+    pub aidl: Roots,
     /// The dialect of programs of this machine whose calls do not tell.
     pub dialect: Dialect,
     /// How long the other machine may take for a step of connecting, and to answer a call.
@@ -94,7 +93,7 @@ fn lost(what: impl Into<String>) -> Error {
 
 /// Connects; files can be sent if the other end takes some.
 fn connect(options: &Options, tls: Option<Arc<ClientConfig>>) -> Result<RpcSession> {
-    if let (Endpoint::Unix(_), false) = (&options.address.endpoint, options.aidl.is_empty()) {
+    if let (Endpoint::Unix(_), false) = (&options.address.endpoint, options.aidl.paths.is_empty()) {
         // An end that takes none closes the connections.
         if let Ok(session) = connect_with(options, None, true) {
             if session.get_root().is_ok() {

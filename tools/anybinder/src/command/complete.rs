@@ -9,6 +9,7 @@ use anybinder_cli::output::say;
 use anybinder_client::device;
 use anybinder_mount::instance;
 use anybinder_mount::mount::Mount;
+use anybinder_parcel::aidl::Roots;
 use anybinder_rpc::relay::descriptor_of;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -117,11 +118,12 @@ impl Word {
     }
 
     fn methods(&self, mount: &Mount, device: &str) -> Result<Vec<String>> {
-        let (service, roots) = (
-            self.option::<String>("name"),
-            self.option::<PathBuf>("aidl"),
-        );
-        let (Some(service), false) = (service.first(), roots.is_empty()) else {
+        let service = self.option::<String>("name");
+        let roots = Roots {
+            paths: self.option("aidl"),
+            version: self.option("version").into_iter().next(),
+        };
+        let (Some(service), false) = (service.first(), roots.paths.is_empty()) else {
             return Ok(Vec::new());
         };
         let library = interface_files::open(&roots)?;

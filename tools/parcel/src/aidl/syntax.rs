@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One `.aidl` file as a tree.
+use super::brackets::{check_depth, line, skipped};
+use crate::budget::MAX_FILE;
+use pest::error::LineColLocation;
 use pest::iterators::Pair;
 use pest::Parser;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(pest_derive::Parser)]
 #[grammar = "aidl/aidl.pest"]
 struct Grammar;
 
-/// How deep brackets may be nested: the parser is recursive.
-const MAX_DEPTH: usize = 64;
-const MAX_SIZE: usize = 1 << 20;
+/// The last number of a method that an interface may give.
+const LAST_CODE: u32 = 16_777_114;
 
 #[derive(Clone, Debug, Default)]
 pub struct File {
@@ -21,9 +25,12 @@ pub struct File {
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub name: String,
+    /// Where it begins in the file.
+    pub at: usize,
     pub annotations: Vec<Annotation>,
     pub body: Body,
-    pub constants: Vec<Constant>,
+    /// By their names.
+    pub constants: HashMap<String, Constant>,
     pub nested: Vec<Declaration>,
 }
 
@@ -39,7 +46,9 @@ pub enum Body {
         fields: Vec<Field>,
     },
     Enum {
-        items: Vec<(String, Option<Value>)>,
+        items: Vec<Enumerator>,
+        /// The places of the items by their names.
+        places: HashMap<String, usize>,
     },
     /// Declared, but defined elsewhere.
     Opaque,
@@ -54,8 +63,15 @@ pub struct Annotation {
 
 #[derive(Clone, Debug)]
 pub struct Constant {
-    pub name: String,
+    pub kind: TypeName,
     pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub struct Enumerator {
+    pub name: String,
+    pub value: Option<Value>,
+    pub at: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +109,9 @@ pub struct Field {
 /// A type as it is written; its name is not looked up yet.
 #[derive(Clone, Debug)]
 pub struct TypeName {
+    /// A number of its own.
+    pub id: usize,
+    pub at: usize,
     pub path: String,
     pub arguments: Vec<TypeName>,
     /// Outermost first; None for `[]`.
@@ -110,50 +129,33 @@ pub enum Value {
     Truth(bool),
     Path(String),
     List(Vec<Value>),
-    Sign(char, Box<Value>),
-    /// Operands, and the operators between them.
-    Chain(Vec<Value>, Vec<Rule>),
+    /// Signs before a value.
+    Signs(String, Box<Value>),
+    /// An operand, and operators with the operands behind them.
+    Chain(Box<Value>, Vec<(Rule, Value)>),
 }
 
-/// Parses a file. The error has its line and column.
+/// Parses a file. The error begins with its line.
 pub fn parse(source: &str) -> Result<File, String> {
-    if source.len() > MAX_SIZE {
-        return Err(format!("it is larger than {MAX_SIZE} bytes"));
+    if source.len() > MAX_FILE {
+        return Err(format!("1: the file is larger than {MAX_FILE} bytes"));
     }
     check_depth(source)?;
-    let mut pairs = Grammar::parse(Rule::file, source).map_err(|err| err.to_string())?;
+    let mut pairs = Grammar::parse(Rule::file, source).map_err(|err| {
+        let (LineColLocation::Pos((line, column)) | LineColLocation::Span((line, column), _)) =
+            err.line_col;
+        format!("{line}:{column}: {}", err.variant.message())
+    })?;
     let mut file = File::default();
     for pair in pairs.next().into_iter().flat_map(Pair::into_inner) {
         match pair.as_rule() {
             Rule::package => file.package = text_of(pair),
             Rule::import => file.imports.push(text_of(pair)),
-            Rule::declaration => file.declarations.push(declaration(pair)),
+            Rule::declaration => file.declarations.push(declaration(pair)?),
             _ => {}
         }
     }
     Ok(file)
-}
-
-/// Counts brackets of expressions and bodies, and those of type arguments, which are told from
-/// comparisons and shifts by what is around them.
-fn check_depth(source: &str) -> Result<(), String> {
-    let bytes = source.as_bytes();
-    let (mut depth, mut angles) = (0usize, 0usize);
-    for (at, byte) in bytes.iter().enumerate() {
-        let next = bytes.get(at + 1);
-        match byte {
-            b'(' | b'{' | b'[' => (depth, angles) = (depth + 1, 0),
-            b')' | b'}' | b']' => (depth, angles) = (depth.saturating_sub(1), 0),
-            b';' | b'=' => angles = 0,
-            b'<' if next != Some(&b'<') && next != Some(&b'=') => angles += 1,
-            b'>' => angles = angles.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MAX_DEPTH || angles > MAX_DEPTH {
-            return Err(format!("brackets are nested deeper than {MAX_DEPTH}"));
-        }
-    }
-    Ok(())
 }
 
 /// The text of the only inner pair.
@@ -162,28 +164,29 @@ fn text_of(pair: Pair<Rule>) -> String {
     inner.map_or_else(String::new, |one| one.as_str().trim().to_string())
 }
 
-fn declaration(pair: Pair<Rule>) -> Declaration {
+fn declaration(pair: Pair<Rule>) -> Result<Declaration, String> {
     let mut annotations = Vec::new();
     let mut made = None;
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::annotation => annotations.push(annotation(part)),
-            _ => made = Some(body(part)),
+            _ => made = Some(body(part)?),
         }
     }
     let mut made = made.expect("a declaration has a body");
     made.annotations = annotations;
-    made
+    Ok(made)
 }
 
-fn body(pair: Pair<Rule>) -> Declaration {
-    let rule = pair.as_rule();
+fn body(pair: Pair<Rule>) -> Result<Declaration, String> {
+    let (rule, source) = (pair.as_rule(), pair.get_input());
     let has_body = pair.as_str().contains('{');
     let mut made = Declaration {
         name: String::new(),
+        at: pair.as_span().start(),
         annotations: Vec::new(),
         body: Body::Opaque,
-        constants: Vec::new(),
+        constants: HashMap::new(),
         nested: Vec::new(),
     };
     let (mut methods, mut fields, mut items) = (Vec::new(), Vec::new(), Vec::new());
@@ -192,14 +195,23 @@ fn body(pair: Pair<Rule>) -> Declaration {
         match part.as_rule() {
             Rule::oneway => all_oneway = true,
             Rule::name | Rule::path => made.name = part.as_str().trim().to_string(),
-            Rule::method => methods.push(method(part)),
+            Rule::method => {
+                let at = part.as_span().start();
+                let one = method(part);
+                methods.push((
+                    at,
+                    one.map_err(|err| format!("{}: {err}", line(source, at)))?,
+                ));
+            }
             Rule::field => fields.push(field(part)),
             Rule::enumerator => items.push(enumerator(part)),
-            Rule::constant => made.constants.push(constant(part)),
-            Rule::declaration => made.nested.push(declaration(part)),
+            Rule::constant => made.constants.extend(constant(part)),
+            Rule::declaration => made.nested.push(declaration(part)?),
             _ => {}
         }
     }
+    check_codes(&methods).map_err(|(at, err)| format!("{}: {err}", line(source, at)))?;
+    let mut methods: Vec<Method> = methods.into_iter().map(|(_, one)| one).collect();
     for method in &mut methods {
         if all_oneway && !method.is_oneway {
             method.is_oneway = true;
@@ -210,10 +222,43 @@ fn body(pair: Pair<Rule>) -> Declaration {
         Rule::interface if has_body => Body::Interface { methods },
         Rule::parcelable if has_body => Body::Parcelable { fields },
         Rule::union => Body::Union { fields },
-        Rule::enumeration => Body::Enum { items },
+        Rule::enumeration => Body::Enum {
+            places: items
+                .iter()
+                .enumerate()
+                .map(|(at, item): (usize, &Enumerator)| (item.name.clone(), at))
+                .collect(),
+            items,
+        },
         _ => Body::Opaque,
     };
-    made
+    Ok(made)
+}
+
+/// Fails, with the place, where the compiler does: all methods say their numbers, each its own, or
+/// none does.
+fn check_codes(methods: &[(usize, Method)]) -> Result<(), (usize, String)> {
+    let mut seen = HashSet::new();
+    let has_codes = methods.first().is_some_and(|(_, one)| one.code.is_some());
+    for (at, method) in methods {
+        let name = &method.name;
+        if method.code.is_some() != has_codes {
+            let what = "either all methods of an interface have a number, or none has";
+            return Err((*at, format!("{name}: {what}")));
+        }
+        if let Some(code) = method.code.filter(|code| !seen.insert(*code)) {
+            return Err((*at, format!("{name}: another method has the number {code}")));
+        }
+    }
+    Ok(())
+}
+
+/// The number of a method, which is decimal and has no suffix.
+fn code(text: &str) -> Result<u32, String> {
+    let code = text.parse().ok().filter(|code| *code <= LAST_CODE);
+    code.ok_or_else(|| {
+        format!("{text} is no number of a method: these are decimal, from 0 to {LAST_CODE}")
+    })
 }
 
 fn annotation(pair: Pair<Rule>) -> Annotation {
@@ -231,37 +276,45 @@ fn annotation(pair: Pair<Rule>) -> Annotation {
     }
 }
 
-fn constant(pair: Pair<Rule>) -> Constant {
-    let mut name = String::new();
-    let mut value = Value::List(Vec::new());
+fn constant(pair: Pair<Rule>) -> Option<(String, Constant)> {
+    let (mut name, mut kind, mut value) = (None, None, None);
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::name => name = part.as_str().trim().to_string(),
-            Rule::list | Rule::expression => value = read_value(part),
+            Rule::name => name = Some(part.as_str().trim().to_string()),
+            Rule::type_ => kind = Some(type_name(part)),
+            Rule::list | Rule::expression => value = Some(read_value(part)),
             _ => {}
         }
     }
-    Constant { name, value }
+    let kind = kind?;
+    Some((
+        name?,
+        Constant {
+            kind,
+            value: value?,
+        },
+    ))
 }
 
 /// A text in one line.
-fn without_comments(text: &str) -> String {
-    let (mut made, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
-        made += &rest[..at];
-        let end = if rest[at..].starts_with("/*") {
-            "*/"
-        } else {
-            "\n"
-        };
-        rest = rest[at..].split_once(end).map_or("", |(_, behind)| behind);
-        made.push(' ');
+pub(super) fn without_comments(text: &str) -> String {
+    let (mut made, mut at) = (String::new(), 0);
+    while let Some(before) = text[at..].find(['/', '"', '\'']) {
+        made += &text[at..at + before];
+        at += before;
+        let rest = &text[at..];
+        let size = skipped(rest).max(1);
+        match rest.starts_with("//") || rest.starts_with("/*") {
+            true => made.push(' '),
+            false => made += &rest[..size],
+        }
+        at += size;
     }
-    made += rest;
+    made += &text[at..];
     made.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn method(pair: Pair<Rule>) -> Method {
+fn method(pair: Pair<Rule>) -> Result<Method, String> {
     let text = without_comments(pair.as_str());
     let end = text.rfind(')').map_or(text.len(), |at| at + 1);
     let mut made = Method {
@@ -278,11 +331,11 @@ fn method(pair: Pair<Rule>) -> Method {
             Rule::type_ => made.result = type_name(part),
             Rule::name => made.name = part.as_str().trim().to_string(),
             Rule::argument => made.arguments.push(argument(part)),
-            Rule::number => made.code = part.as_str().parse().ok(),
+            Rule::code => made.code = Some(code(part.as_str())?),
             _ => {}
         }
     }
-    made
+    Ok(made)
 }
 
 fn argument(pair: Pair<Rule>) -> Argument {
@@ -320,15 +373,23 @@ fn field(pair: Pair<Rule>) -> Field {
     made
 }
 
-fn enumerator(pair: Pair<Rule>) -> (String, Option<Value>) {
+fn enumerator(pair: Pair<Rule>) -> Enumerator {
+    let at = pair.as_span().start();
     let mut parts = pair.into_inner();
     let name = parts.next().map_or("", |part| part.as_str().trim());
-    (name.to_string(), parts.next().map(read_value))
+    Enumerator {
+        name: name.to_string(),
+        value: parts.next().map(read_value),
+        at,
+    }
 }
 
 impl TypeName {
     pub fn named(path: &str) -> TypeName {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
         TypeName {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            at: 0,
             path: path.to_string(),
             arguments: Vec::new(),
             dimensions: Vec::new(),
@@ -339,6 +400,7 @@ impl TypeName {
 
 fn type_name(pair: Pair<Rule>) -> TypeName {
     let mut made = TypeName::named("");
+    made.at = pair.as_span().start();
     for part in pair.into_inner() {
         match part.as_rule() {
             Rule::annotation => made.is_nullable |= annotation(part).name == "nullable",
@@ -357,46 +419,39 @@ fn read_value(pair: Pair<Rule>) -> Value {
     match pair.as_rule() {
         Rule::list => Value::List(pair.into_inner().map(read_value).collect()),
         Rule::expression => {
-            let (mut operands, mut operators) = (Vec::new(), Vec::new());
-            for part in pair.into_inner() {
-                match part.as_rule() {
-                    Rule::operand => operands.push(operand(part)),
-                    operator => operators.push(operator),
-                }
+            let mut parts = pair.into_inner();
+            let first = parts.next().map_or(Value::Truth(false), operand);
+            let mut rest = Vec::new();
+            while let (Some(operator), Some(right)) = (parts.next(), parts.next()) {
+                rest.push((operator.as_rule(), operand(right)));
             }
-            match operators.is_empty() {
-                true => operands.remove(0),
-                false => Value::Chain(operands, operators),
+            match rest.is_empty() {
+                true => first,
+                false => Value::Chain(Box::new(first), rest),
             }
         }
-        Rule::float => Value::Float(pair.as_str().trim_end_matches('f').to_string()),
-        Rule::number => Value::Number(pair.as_str().replace('_', "")),
-        Rule::text => Value::Text(pair.as_str().trim_matches('"').to_string()),
-        Rule::character => {
-            let inner = pair
-                .as_str()
-                .trim_start_matches('\'')
-                .trim_start_matches('\\');
-            Value::Character(inner.chars().next().unwrap_or('\0'))
-        }
+        Rule::float => Value::Float(pair.as_str().to_string()),
+        Rule::number => Value::Number(pair.as_str().to_string()),
+        Rule::text => Value::Text(pair.as_str()[1..pair.as_str().len() - 1].to_string()),
+        Rule::character => Value::Character(pair.as_str().chars().nth(1).unwrap_or('\0')),
         Rule::truth => Value::Truth(pair.as_str() == "true"),
         _ => Value::Path(pair.as_str().to_string()),
     }
 }
 
 fn operand(pair: Pair<Rule>) -> Value {
-    let mut signs = Vec::new();
+    let mut signs = String::new();
     let mut value = Value::Truth(false);
     for part in pair.into_inner() {
         match part.as_rule() {
-            Rule::sign => signs.extend(part.as_str().chars()),
+            Rule::sign => signs.push_str(part.as_str()),
             _ => value = read_value(part),
         }
     }
-    signs
-        .into_iter()
-        .rev()
-        .fold(value, |value, sign| Value::Sign(sign, Box::new(value)))
+    match signs.is_empty() {
+        true => value,
+        false => Value::Signs(signs, Box::new(value)),
+    }
 }
 
 #[cfg(test)]
@@ -410,7 +465,7 @@ mod tests {
              const int N = (1 << 4) | 0x2;\n\
              oneway void f(in byte[] a, // the bytes )\n inout /* D) */ @nullable List<D> b) = 3;\n\
              @Backing(type=\"byte\") enum E { A, B = 1 << 3, C = B + 1, }\n\
-             String[2][N] interfaces(); union U { int a = -1; String b; } }",
+             String[2][N] interfaces() = 4; union U { int a = -1; String b; } }",
         )
         .unwrap();
         assert_eq!(

@@ -4,6 +4,7 @@ use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
+use anybinder_parcel::aidl::Roots;
 use anybinder_rpc::access::Rules;
 use anybinder_rpc::address::Address;
 use anybinder_rpc::dialect::Dialect;
@@ -38,10 +39,8 @@ pub struct Common {
     #[arg(long, value_name = "BYTES", default_value_t = 1_040_384)]
     pub max_size: usize,
 
-    /// Directory of .aidl files (or one such file): parcels cross by the types of their methods, so
-    /// that objects inside parcelables, nulls and, over unix://, files do; needed at both ends
-    #[arg(long, value_name = "DIR")]
-    pub aidl: Vec<PathBuf>,
+    #[command(flatten)]
+    pub aidl: Roots,
 
     /// Android API level of the programs on this machine: 31 or 32 where clients of Android 12 get
     /// objects, 28 or 29 where objects of such a program are called that no call of it has shown

@@ -26,6 +26,7 @@ use anybinder_events::recording::{self, Recorder, Recording};
 use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::{Backend, Mount};
+use anybinder_parcel::aidl::Roots;
 use call_text::{Reader, Which};
 use filter::Filter;
 use own_calls::Own;
@@ -50,9 +51,8 @@ pub struct Arguments {
     #[arg(default_missing_value = "kept")]
     payload: Option<Which>,
 
-    /// Directory of .aidl files (or one such file): methods have names, and --payload types
-    #[arg(long, value_name = "DIR")]
-    aidl: Vec<PathBuf>,
+    #[command(flatten)]
+    aidl: Roots,
 
     /// Show so many bytes of each parcel, behind its header; the driver tells at most 1024 with it
     #[arg(long, value_name = "BYTES", requires = "payload", default_value_t = typed_payload::SHOWN)]
@@ -216,9 +216,9 @@ impl Trace<'_> {
 
 /// What reads the types of calls.
 fn reader(arguments: &Arguments) -> Result<Reader> {
-    let library = match arguments.aidl.as_slice() {
-        [] => None,
-        roots => Some(interface_files::open(roots)?),
+    let library = match arguments.aidl.paths.is_empty() {
+        true => None,
+        false => Some(interface_files::open(&arguments.aidl)?),
     };
     Ok(Reader::new(
         library,

@@ -15,7 +15,7 @@ pub use request::Arguments;
 use std::process::ExitCode;
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let outcome = match arguments.aidl.is_empty() {
+    let outcome = match arguments.aidl.paths.is_empty() {
         true => untyped::run(context, arguments),
         false => typed::run(context, arguments),
     };

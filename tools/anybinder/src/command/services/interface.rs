@@ -6,12 +6,12 @@ use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw;
 use anybinder_mount::context::Context;
+use anybinder_parcel::aidl::Roots;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::status;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::SIBinder;
 use serde::Serialize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Meta methods of stable AIDL, the last codes of the range.
@@ -23,9 +23,8 @@ pub struct Arguments {
     /// The service's name
     name: String,
 
-    /// Directory of .aidl files that declare the interface
-    #[arg(long, value_name = "DIR")]
-    aidl: Vec<PathBuf>,
+    #[command(flatten)]
+    aidl: Roots,
 
     #[command(flatten)]
     device: DeviceOption,
@@ -89,7 +88,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
     let descriptor = descriptor_of(&service)
         .map_err(|err| device::call_error(&format!("{} does not answer", arguments.name), err))?;
-    let methods = match arguments.aidl.is_empty() {
+    let methods = match arguments.aidl.paths.is_empty() {
         true => None,
         false => {
             let library = interface_files::open(&arguments.aidl)?;

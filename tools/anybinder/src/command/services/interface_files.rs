@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Interfaces as `.aidl` files declare them: what `call --aidl` and `interface --aidl` look up.
 use anybinder_cli::error::{Error, Result};
+use anybinder_cli::output::note;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::{Body, Direction};
-use anybinder_parcel::aidl::Library;
+use anybinder_parcel::aidl::{Library, Roots};
 use std::sync::Arc;
 
 /// Opens the `.aidl` files.
-pub fn open(roots: &[std::path::PathBuf]) -> Result<Library> {
+pub fn open(roots: &Roots) -> Result<Library> {
     Library::open(roots).map_err(|err| {
         Error::with_advice(
             format!("The .aidl files cannot be used: {err}."),
             "Give --aidl a directory with .aidl files.",
         )
     })
+}
+
+/// Says which declarations that were used another file has in another form.
+pub fn say_doubts(library: &Library) {
+    for doubt in library.take_doubts() {
+        note(format_args!("anybinder: {doubt}."));
+    }
 }
 
 /// The interface with a name, for an object of it.
@@ -48,6 +56,7 @@ pub fn interface(library: &Library, name: &str, descriptor: &str) -> Result<Arc<
             "Give --aidl the directory where that is declared.",
         ));
     }
+    say_doubts(library);
     Ok(entry)
 }
 

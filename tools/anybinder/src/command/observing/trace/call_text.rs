@@ -146,8 +146,10 @@ impl Reader {
 
     /// Says what is wrong with the `.aidl` files that were looked into.
     pub fn finish(&self) {
-        for broken in self.library.iter().flat_map(Library::broken) {
-            eprintln!("anybinder: {broken}");
+        if let Some(library) = &self.library {
+            for what in library.broken().iter().chain(&library.take_doubts()) {
+                eprintln!("anybinder: {what}");
+            }
         }
     }
 

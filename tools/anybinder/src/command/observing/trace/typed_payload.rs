@@ -247,7 +247,7 @@ mod tests {
     use super::super::call_text::Which;
     use super::*;
     use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
-    use anybinder_parcel::aidl::Library;
+    use anybinder_parcel::aidl::{Library, Roots};
     use anybinder_parcel::encode::Parcel;
     use std::path::PathBuf;
 
@@ -273,7 +273,7 @@ mod tests {
         let scratch = Scratch(std::env::temp_dir().join(name));
         std::fs::create_dir_all(&scratch.0).unwrap();
         std::fs::write(scratch.0.join("I.aidl"), SOURCE).unwrap();
-        let library = Library::open(std::slice::from_ref(&scratch.0)).unwrap();
+        let library = Library::open(&Roots::from(scratch.0.clone())).unwrap();
         let reader = Reader::new(Some(library), Which::Kept);
         (scratch, Payloads::new(reader, shown))
     }

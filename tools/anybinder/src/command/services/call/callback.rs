@@ -8,7 +8,7 @@ use anybinder_cli::output::say;
 use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::Direction;
-use anybinder_parcel::aidl::Library;
+use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{empty, Encoder, Parcel as Plan};
 use anybinder_parcel::{header, method};
@@ -21,7 +21,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The calls of an object that are not printed.
@@ -46,7 +45,7 @@ struct Callback {
 /// An object of an interface of these `.aidl` files.
 ///
 /// * `collected`: where its calls go that are not to be printed
-pub fn new(roots: &[PathBuf], interface: &str, collected: Option<&Calls>) -> Result<SIBinder> {
+pub fn new(roots: &Roots, interface: &str, collected: Option<&Calls>) -> Result<SIBinder> {
     let library = interface_files::open(roots)?;
     let entry = interface_files::declared(&library, interface)?;
     let callback = Callback {

@@ -6,6 +6,7 @@ use anybinder_cli::time_limit::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{is_rpc, Reply, Request};
 use anybinder_mount::context::Context;
+use anybinder_parcel::aidl::Roots;
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
@@ -37,9 +38,8 @@ pub struct Arguments {
     #[arg(value_name = "METHOD")]
     pub method: String,
 
-    /// Directory of the .aidl files of the interface (or one such file)
-    #[arg(long, value_name = "DIR")]
-    pub aidl: Vec<PathBuf>,
+    #[command(flatten)]
+    pub aidl: Roots,
 
     /// The interface in the .aidl files, if it is not the one that the service names; without
     /// --aidl, of a one-way call: the interface of the service, which is then not asked for it

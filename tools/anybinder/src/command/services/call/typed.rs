@@ -3,7 +3,7 @@
 use super::callback::{Calls, Received};
 use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
 use super::request::{exception_error, Arguments, Call, ObjectArgument, NEW};
-use crate::command::services::interface_files::{interface, open, signature};
+use crate::command::services::interface_files::{interface, open, say_doubts, signature};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
@@ -269,6 +269,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             }
         },
     };
+    say_doubts(&library);
     let is_void = is_oneway || called.method.result.path == "void";
     if let Some(path) = &arguments.save {
         answer.save_files(path)?;
