@@ -72,22 +72,34 @@ void commands_put_bytes(struct commands *out, const void *bytes, size_t size)
 	out->size += size;
 }
 
+/* Inline, so that an argument whose size is known is copied without a call. */
+static inline void put(struct commands *out, uint32_t cmd, const void *arg, size_t size)
+{
+	uint8_t *at = out->bytes + out->size;
+
+	if (sizeof(cmd) + size > out->room - out->size) {
+		out->overflowed = true;
+		return;
+	}
+	__builtin_memcpy(at, &cmd, sizeof(cmd));
+	if (size)
+		__builtin_memcpy(at + sizeof(cmd), arg, size);
+	out->size += sizeof(cmd) + size;
+}
+
 void commands_put(struct commands *out, uint32_t cmd, const void *arg)
 {
-	commands_put_bytes(out, &cmd, sizeof(cmd));
-	commands_put_bytes(out, arg, _IOC_SIZE(cmd));
+	put(out, cmd, arg, _IOC_SIZE(cmd));
 }
 
 void commands_put_u32(struct commands *out, uint32_t cmd, uint32_t value)
 {
-	commands_put_bytes(out, &cmd, sizeof(cmd));
-	commands_put_bytes(out, &value, sizeof(value));
+	put(out, cmd, &value, sizeof(value));
 }
 
 void commands_put_u64(struct commands *out, uint32_t cmd, uint64_t value)
 {
-	commands_put_bytes(out, &cmd, sizeof(cmd));
-	commands_put_bytes(out, &value, sizeof(value));
+	put(out, cmd, &value, sizeof(value));
 }
 
 void commands_put_ref(struct commands *out, uint32_t cmd, uint64_t ptr, uint64_t cookie)
@@ -106,12 +118,12 @@ void commands_put_notice(struct commands *out, uint32_t cmd, uint32_t handle, ui
 
 void commands_put_call(struct commands *out, const struct binder_transaction_data *call)
 {
-	commands_put(out, BC_TRANSACTION, call);
+	put(out, BC_TRANSACTION, call, sizeof(*call));
 }
 
 void commands_put_reply(struct commands *out, const struct binder_transaction_data *reply)
 {
-	commands_put(out, BC_REPLY, reply);
+	put(out, BC_REPLY, reply, sizeof(*reply));
 }
 
 void commands_put_call_sg(struct commands *out, const struct binder_transaction_data_sg *call)
