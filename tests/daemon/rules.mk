@@ -5,7 +5,7 @@
 # `tests/daemon/hostile/table.py build/hostile` makes a table of what the victims see, and with
 # --write puts the worst of each row into docs/SECURITY.md.
 HOSTILE_PROGRAMS := $(addprefix $(BIN)/hostile-,flood uring)
-TEST_PROGRAMS += $(BIN)/anybinderd $(BIN)/anybinderd-asan $(BIN)/anybinderd-locking $(FUSE_VERSIONS) \
+TEST_PROGRAMS += $(BIN)/anybinderd $(BIN)/anybinderd-asan $(FUSE_VERSIONS) \
 	$(BIN)/bench-ipc $(BUILD)/syzkaller/peer $(HOSTILE_PROGRAMS) $(BIN)/hostile-early.so
 
 $(HOSTILE_PROGRAMS): $(BIN)/hostile-%: $(OBJ)/tests/daemon/hostile/%.o

@@ -5,7 +5,7 @@
 
 #include_next "host_impl.h"
 
-#include "locking_host.h"
+#include "locking.h"
 
 /* First in a form that does not sleep. */
 static inline void *locking_alloc(const struct host_proc *owner, size_t size)

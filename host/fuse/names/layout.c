@@ -191,9 +191,6 @@ static int add_device(const char *name)
 /* Measurements; writing "on" or "off" switches them. */
 static const struct text_entry measures[] = {
 	{ "stages", 0600, write_stages, 0, command_stages },
-#ifdef BINDER_MEASURE_LOCKS /* the measuring build, bench/locking */
-	{ "lock_contention", 0444, locking_write },
-#endif
 };
 
 static const struct text_entry reports[] = {

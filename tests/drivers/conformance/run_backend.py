@@ -38,7 +38,6 @@ class Daemon(NamedTuple):
     options: tuple = ()         # of anybinderd
     is_bound: bool = False      # through a bind mount of each device file
     suite: tuple = ()           # options of anybinder-conformance
-    program: str = "anybinderd"
 
 
 class Machine(NamedTuple):
@@ -63,8 +62,7 @@ BACKENDS = {
     "fuse-replaced": Daemon(suite=("--replace-steps=30",)),
     "fuse-replaced-calls": Daemon(suite=("--replace-ms=10",)),
     "fuse-replaced-long": Daemon(suite=("--replace-steps=1", "--timeout=300")),
-    # the measuring builds in another locking mode
-    "fuse-global": Daemon(suite=CALLS, program="anybinderd-locking"),
+    # the measuring build in another locking mode
     "module-global": Machine("6.12", "module-locking", "module", ("locking=global",), CALLS),
     "module-nopreempt": Machine("6.12", "module-locking", "module",
                                 ("locking=global-nopreempt",), CALLS),
@@ -102,7 +100,7 @@ def caps(name):
 def mounted(where):
     """Starts the daemon; gives the directory of its devices and its process number."""
     with tempfile.TemporaryDirectory(prefix="conformance-") as directory, \
-            daemon.Daemon(directory, *where.options, program=f"{BIN}/{where.program}") as server:
+            daemon.Daemon(directory, *where.options, program=f"{BIN}/anybinderd") as server:
         if not where.is_bound:
             yield server.mnt, server.pid
             return

@@ -14,7 +14,7 @@ LONG = [pytest.mark.long, pytest.mark.timeout(7200)]
 # (docs/SECURITY.md).
 DAEMONS = [pytest.param("engine", marks=[pytest.mark.check, pytest.mark.computing]),
            pytest.param("fuse", marks=pytest.mark.check),
-           "fuse-plain", "fuse-global", "fuse-bound", "fuse-replaced",
+           "fuse-plain", "fuse-bound", "fuse-replaced",
            pytest.param("fuse-bound-plain", marks=LONG),
            pytest.param("fuse-replaced-calls", marks=LONG)]
 # Of a group, each commit has another one in CI.
