@@ -5,10 +5,8 @@
  * The broker itself opens no sockets and reads no configuration: a controller, connected to it by a
  * socket pair, passes it a listening socket and a policy. This one allows everything.
  */
-#include "bench/broker.h"
-
-#include "bench/child.h"
 #include "bench/fail.h"
+#include "bench/peer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,7 +83,8 @@ static void control(int fd, const char *path)
 	}
 }
 
-void broker_run(const char *path)
+/* No measurement: becomes dbus-broker, whose bus on a new unix socket is open to all users. */
+static void *broker_prepare(const struct cell *cell)
 {
 	char number[16];
 	int ends[2];
@@ -94,10 +93,10 @@ void broker_run(const char *path)
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		fail_errno("socketpair");
 	/* The parent becomes the broker, because its parent knows it by this process id. */
-	pid = child_fork();
+	pid = cell_fork();
 	if (!pid) {
 		close(ends[0]);
-		control(ends[1], path);
+		control(ends[1], cell->address);
 	}
 	close(ends[1]);
 	snprintf(number, sizeof(number), "%d", ends[0]);
@@ -107,3 +106,9 @@ void broker_run(const char *path)
 	       "--max-matches", "10000", "--max-objects", "100000", NULL);
 	fail_errno("dbus-broker");
 }
+
+const struct peer peer_broker = {
+	.name = "broker",
+	.needs_address = true,
+	.prepare = broker_prepare,
+};

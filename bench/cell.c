@@ -10,7 +10,6 @@
  */
 #include "bench/cell.h"
 
-#include "bench/child.h"
 #include "bench/fail.h"
 #include "bench/histogram.h"
 #include "bench/peer.h"
@@ -20,12 +19,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_PAIRS 64
+#define MAX_PAIRS 1024
 #define SETUP_LIMIT_S 120
 #define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100
@@ -116,9 +116,25 @@ static void wait_ready(int wanted)
 	}
 }
 
+pid_t cell_fork(void)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fail_errno("fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* A parent that ended before sends no signal any more. */
+		if (getppid() != parent)
+			_exit(1);
+	}
+	return pid;
+}
+
 static bool fork_child(void)
 {
-	pid_t pid = child_fork();
+	pid_t pid = cell_fork();
 
 	if (pid) {
 		children[nr_children++] = pid;
@@ -276,6 +292,17 @@ static void check_cell(const struct cell *cell)
 		fail("%s carries no payload; leave out --request and --reply", peer->name);
 }
 
+static void keep_idle(void)
+{
+	uint64_t ignored = 0;
+
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	kill_all(&ignored, &ignored);
+}
+
 void cell_run(const struct cell *cell)
 {
 	uint64_t servers_user_us = 0, servers_system_us = 0;
@@ -301,7 +328,11 @@ void cell_run(const struct cell *cell)
 	for (int i = 0; i < cell->nr_pairs; i++)
 		if (fork_child())
 			client(state, cell, i);
-	wait_ready(wanted + cell->nr_pairs);
+	wait_ready(wanted + cell->nr_pairs * cell->nr_threads);
+	if (!cell->peer->call) {
+		keep_idle();
+		return;
+	}
 	atomic_store(&shared->start_ns, cell_now_ns());
 	wait_clients(first_client, cell);
 	kill_all(&servers_user_us, &servers_system_us);

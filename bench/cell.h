@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct peer;
 
@@ -37,6 +38,8 @@ struct cell {
 	int delay_us;		/* pause of a client between two calls, not measured */
 	int nr_measured;	/* only the durations of so many clients count, and only they
 				 * pause: the others are load; 0: all clients */
+	int nr_objects;		/* of all idle clients together */
+	int nr_threads;		/* of each idle client */
 };
 
 /*
@@ -46,12 +49,14 @@ struct cell {
  *   calls		of all clients
  *   seconds		from the common start to the end of the last call
  *   user_us, system_us	processor time of clients and servers, per call
- *   classes		of each class of clients: its name, the number of durations, the shortest,
- *			the longest and the sum of them in ns, and the histogram
- *			[[duration in ns, how often], ...]
+ *   classes		of each class of clients: its name, the sum of the durations in ns, and the
+ *			histogram [[duration in ns, how often], ...]
  *
  * and what the peer adds. Sleeps until all calls are made. No process is left when it returns; ends
  * this process if one of them failed or hung.
+ *
+ * If the peer has no calls: prints `ready` when all threads of all clients wait, and returns when
+ * standard input ends.
  */
 void cell_run(const struct cell *cell);
 
@@ -63,6 +68,9 @@ void *cell_shared_memory(size_t bytes);
 
 /* A helper or a server process calls this when it is ready. */
 void cell_process_ready(void);
+
+/* fork(2) of a child that is killed when its parent ends. Failure ends the process. */
+pid_t cell_fork(void);
 
 /* CLOCK_MONOTONIC, in ns. */
 uint64_t cell_now_ns(void);

@@ -11,7 +11,6 @@
 #include "bench/peer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
 
@@ -111,7 +110,7 @@ static void dbus_serve(void *state, const struct cell *cell, int pair)
 
 static void *dbus_connect(void *state, const struct cell *cell, int pair)
 {
-	struct connection *new = malloc(sizeof(*new));
+	struct connection *new = new_zeroed(sizeof(*new));
 
 	*new = (struct connection){
 		.bus = bus_connect(cell->address),

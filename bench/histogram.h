@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /* Up to 2^40 ns, 18 minutes; longer durations count as that. */
-#define HISTOGRAM_BUCKETS 4480
+#define HISTOGRAM_BUCKETS 5120
 
 /* All zeroes: empty. */
 struct histogram {
-	uint64_t count, total_ns, min_ns, max_ns;	/* exact; min_ns only if there is one */
+	uint64_t count, total_ns; /* exact */
 	uint32_t buckets[HISTOGRAM_BUCKETS];
 };
 
@@ -22,7 +22,7 @@ void histogram_add(struct histogram *histogram, uint64_t duration_ns);
 /* Adds all of @from to @to. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
 
-/* Prints the exact figures and the buckets in use as members of a JSON object. */
+/* Prints the sum and the buckets in use as members of a JSON object. */
 void histogram_print(const struct histogram *histogram);
 
 #endif

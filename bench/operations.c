@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a driver does besides plain calls, each as a peer: one-way calls, objects, handles, calls
- * back, files, deaths and opens. The commands, and which of them share a system call, are those of
- * libbinder.
+ * back, files, deaths, opens and empty calls. The commands, and which of them share a system call,
+ * are those of libbinder.
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#define NR_DEATHS 64	/* of a process that ends; bench/vm/run divides by it */
+/* Of a process that ends; `anybinder bench vm count` divides by it. */
+#define NR_DEATHS WIRE_OBJECTS
 #define OBJECTS_FROM 0x100000	/* the objects that replies carry: not those of the registry */
 
 /* What a call tells the server to do. */
@@ -34,48 +34,10 @@ static struct binder_transaction_data message_of(uint32_t code,
 						 const struct flat_binder_object *objects,
 						 size_t nr)
 {
-	static binder_size_t offsets[NR_DEATHS];
+	struct binder_transaction_data message = wire_objects(code, objects, nr);
 
-	for (size_t i = 0; i < nr; i++)
-		offsets[i] = i * sizeof(*objects);
-	return (struct binder_transaction_data){
-		.code = code,
-		.flags = code == ONE_WAY ? TF_ONE_WAY : 0,
-		.data_size = nr * sizeof(*objects),
-		.offsets_size = nr * sizeof(*offsets),
-		.data.ptr.buffer = (uintptr_t)objects,
-		.data.ptr.offsets = (uintptr_t)offsets,
-	};
-}
-
-static struct flat_binder_object own_object(uint64_t number)
-{
-	return (struct flat_binder_object){
-		.hdr.type = BINDER_TYPE_BINDER,
-		.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
-		.binder = number,
-		.cookie = number,
-	};
-}
-
-/* The only object of a received call or reply. */
-static const struct flat_binder_object *object_in(const struct binder_transaction_data *got,
-						  uint32_t type)
-{
-	const struct flat_binder_object *object = (const void *)(uintptr_t)got->data.ptr.buffer;
-
-	if (got->data_size != sizeof(*object) || object->hdr.type != type)
-		fail("received no object of type 0x%x", type);
-	return object;
-}
-
-static void *memory(size_t bytes)
-{
-	void *new = calloc(1, bytes);
-
-	if (!new)
-		fail("no memory");
-	return new;
+	message.flags = code == ONE_WAY ? TF_ONE_WAY : 0;
+	return message;
 }
 
 /* ---- the server --------------------------------------------------------------------------- */
@@ -87,32 +49,32 @@ static void call_client(struct server *server, uint32_t code)
 	message.target.handle = server->client;
 	if (code == ONE_WAY) {
 		/* The next read sends it. */
-		wire_put(&server->wire, BC_TRANSACTION, &message);
+		commands_put_call(&server->wire.looper.out, &message);
 	} else {
 		wire_call(&server->wire, &message, &answer);
-		wire_free(&server->wire, &answer);
+		looper_free(&server->wire.looper, &answer);
 	}
 }
 
 static void serve_call(struct server *server, const struct binder_transaction_data *got)
 {
-	struct flat_binder_object object = own_object(OBJECTS_FROM + server->nr_objects);
+	struct flat_binder_object object = wire_own_object(OBJECTS_FROM + server->nr_objects);
 	struct binder_transaction_data reply = message_of(0, NULL, 0);
 	struct wire *wire = &server->wire;
 
 	if (got->code == HELLO) {
-		server->client = object_in(got, BINDER_TYPE_HANDLE)->handle;
-		wire_put(wire, BC_ACQUIRE, &server->client);
+		server->client = wire_object(got, BINDER_TYPE_HANDLE)->handle;
+		commands_put(&wire->looper.out, BC_ACQUIRE, &server->client);
 	} else if (got->code == NEW_OBJECT) {
 		reply = message_of(0, &object, 1);
 		server->nr_objects++;
 	} else if (got->code == OWN_OBJECT) {
-		object_in(got, BINDER_TYPE_BINDER);
+		wire_object(got, BINDER_TYPE_BINDER);
 	} else if (got->code == FILE_DESCRIPTOR) {
-		if (close((int)object_in(got, BINDER_TYPE_FD)->handle))
+		if (close((int)wire_object(got, BINDER_TYPE_FD)->handle))
 			fail_errno("a received file");
 	}
-	wire_free(wire, got);
+	looper_free(&wire->looper, got);
 	if (got->code == ONE_WAY || got->code == CALL_BACK)
 		call_client(server, got->code);
 	if (got->code != ONE_WAY)
@@ -125,8 +87,8 @@ static void operations_serve(void *state, const struct cell *cell, int pair)
 	struct server server = { 0 };
 
 	wire_open(&server.wire, cell->address, 0);
-	registry_publish(&server.wire, (uint64_t)pair);
-	wire_put(&server.wire, BC_ENTER_LOOPER, NULL);
+	registry_publish(&server.wire, (uint32_t)pair);
+	commands_put(&server.wire.looper.out, BC_ENTER_LOOPER, NULL);
 	cell_process_ready();
 	for (;;) {
 		wire_wait_call(&server.wire, &got);
@@ -139,15 +101,15 @@ static void operations_serve(void *state, const struct cell *cell, int pair)
 /* A client whose object the server has, and that is going to send calls of @code. */
 static struct connection *introduce(const struct cell *cell, int pair, uint32_t code)
 {
-	struct connection *new = memory(sizeof(*new));
-	struct flat_binder_object mine = own_object(1);
+	struct connection *new = new_zeroed(sizeof(*new));
+	struct flat_binder_object mine = wire_own_object(1);
 	struct binder_transaction_data hello = message_of(HELLO, &mine, 1), answer;
 
 	wire_open(&new->wire, cell->address, 0);
-	hello.target.handle = registry_lookup(&new->wire, (uint64_t)pair);
+	hello.target.handle = registry_lookup(&new->wire, (uint32_t)pair);
 	wire_call(&new->wire, &hello, &answer);
-	wire_free(&new->wire, &answer);
-	wire_put(&new->wire, BC_ENTER_LOOPER, NULL);
+	looper_free(&new->wire.looper, &answer);
+	commands_put(&new->wire.looper.out, BC_ENTER_LOOPER, NULL);
 	new->request = message_of(code, NULL, 0);
 	new->request.target.handle = hello.target.handle;
 	return new;
@@ -164,9 +126,9 @@ static void oneway_call(void *connection)
 	struct connection *mine = connection;
 	struct binder_transaction_data got;
 
-	wire_put(&mine->wire, BC_TRANSACTION, &mine->request);
+	commands_put_call(&mine->wire.looper.out, &mine->request);
 	wire_wait_call(&mine->wire, &got);
-	wire_free(&mine->wire, &got);
+	looper_free(&mine->wire.looper, &got);
 }
 
 static void *object_connect(void *state, const struct cell *cell, int pair)
@@ -184,12 +146,12 @@ static void object_call(void *connection)
 	uint32_t handle;
 
 	wire_call(&mine->wire, &mine->request, &answer);
-	handle = object_in(&answer, BINDER_TYPE_HANDLE)->handle;
+	handle = wire_object(&answer, BINDER_TYPE_HANDLE)->handle;
 	for (int i = 0; i < 2; i++)
-		wire_put(&mine->wire, take[i], &handle);
-	wire_free(&mine->wire, &answer);
+		commands_put(&mine->wire.looper.out, take[i], &handle);
+	looper_free(&mine->wire.looper, &answer);
 	for (int i = 0; i < 2; i++)
-		wire_put(&mine->wire, drop[i], &handle);
+		commands_put(&mine->wire.looper.out, drop[i], &handle);
 }
 
 /* Each call of @mine carries an object of @type. */
@@ -227,7 +189,7 @@ static void plain_call(void *connection)
 	struct binder_transaction_data answer;
 
 	wire_call(&mine->wire, &mine->request, &answer);
-	wire_free(&mine->wire, &answer);
+	looper_free(&mine->wire.looper, &answer);
 }
 
 static void *nested_connect(void *state, const struct cell *cell, int pair)
@@ -240,12 +202,12 @@ static void nested_call(void *connection)
 	struct binder_transaction_data got, reply = message_of(0, NULL, 0);
 	struct connection *mine = connection;
 
-	wire_put(&mine->wire, BC_TRANSACTION, &mine->request);
+	commands_put_call(&mine->wire.looper.out, &mine->request);
 	wire_wait_call(&mine->wire, &got);
-	wire_free(&mine->wire, &got);
+	looper_free(&mine->wire.looper, &got);
 	wire_reply(&mine->wire, &reply);
 	wire_wait_reply(&mine->wire, &got);
-	wire_free(&mine->wire, &got);
+	looper_free(&mine->wire.looper, &got);
 }
 
 #define CALL_PEER(name_, call_)                                                               \
@@ -267,32 +229,33 @@ const struct peer peer_file = CALL_PEER(file, plain_call);
 struct mourner {
 	struct wire wire, owner;
 	const char *device;
-	uint64_t number;	/* in the registry */
+	uint32_t number;	/* in the registry */
 	uint32_t handles[NR_DEATHS];
 };
 
 static void *deaths_connect(void *state, const struct cell *cell, int pair)
 {
-	struct mourner *new = memory(sizeof(*new));
+	struct mourner *new = new_zeroed(sizeof(*new));
 
 	new->device = cell->address;
-	new->number = (uint64_t)pair;
+	new->number = (uint32_t)pair;
 	wire_open(&new->wire, new->device, 0);
 	registry_publish(&new->wire, new->number);
-	wire_put(&new->wire, BC_ENTER_LOOPER, NULL);
+	commands_put(&new->wire.looper.out, BC_ENTER_LOOPER, NULL);
 	return new;
 }
 
 static void send_objects(struct mourner *mine)
 {
 	struct flat_binder_object objects[NR_DEATHS];
-	struct binder_transaction_data message = message_of(ONE_WAY, objects, NR_DEATHS);
+	struct binder_transaction_data message;
 
 	for (uint64_t i = 0; i < NR_DEATHS; i++)
-		objects[i] = own_object(OBJECTS_FROM + i);
+		objects[i] = wire_own_object(OBJECTS_FROM + i);
+	message = message_of(ONE_WAY, objects, NR_DEATHS);
 	wire_open(&mine->owner, mine->device, 0);
 	message.target.handle = registry_lookup(&mine->owner, mine->number);
-	wire_put(&mine->owner, BC_TRANSACTION, &message);
+	commands_put_call(&mine->owner.looper.out, &message);
 	wire_write(&mine->owner);
 }
 
@@ -309,28 +272,26 @@ static void deaths_before_call(void *connection)
 		fail("received %llu bytes of objects", got.data_size);
 	for (int i = 0; i < NR_DEATHS; i++) {
 		mine->handles[i] = objects[i].handle;
-		wire_put(&mine->wire, BC_INCREFS, &mine->handles[i]);
-		wire_put(&mine->wire, BC_ACQUIRE, &mine->handles[i]);
+		commands_put(&mine->wire.looper.out, BC_INCREFS, &mine->handles[i]);
+		commands_put(&mine->wire.looper.out, BC_ACQUIRE, &mine->handles[i]);
 		wire_write(&mine->wire);
 	}
-	wire_free(&mine->wire, &got);
+	looper_free(&mine->wire.looper, &got);
 	wire_write(&mine->wire);
 }
 
 static void put_notice(struct mourner *mine, uint32_t command, uint64_t number)
 {
-	struct binder_handle_cookie argument = { mine->handles[number], number };
-
-	wire_put(&mine->wire, command, &argument);
+	commands_put_notice(&mine->wire.looper.out, command, mine->handles[number], number);
 	wire_write(&mine->wire);
 }
 
 static void bury(struct mourner *mine, uint64_t number)
 {
 	put_notice(mine, BC_CLEAR_DEATH_NOTIFICATION, number);
-	wire_put(&mine->wire, BC_DEAD_BINDER_DONE, &number);
-	wire_put(&mine->wire, BC_RELEASE, &mine->handles[number]);
-	wire_put(&mine->wire, BC_DECREFS, &mine->handles[number]);
+	commands_put(&mine->wire.looper.out, BC_DEAD_BINDER_DONE, &number);
+	commands_put(&mine->wire.looper.out, BC_RELEASE, &mine->handles[number]);
+	commands_put(&mine->wire.looper.out, BC_DECREFS, &mine->handles[number]);
 }
 
 static void deaths_call(void *connection)
@@ -369,7 +330,7 @@ struct opener {
 
 static void *open_connect(void *state, const struct cell *cell, int pair)
 {
-	struct opener *new = memory(sizeof(*new));
+	struct opener *new = new_zeroed(sizeof(*new));
 
 	new->device = cell->address;
 	return new;
@@ -389,4 +350,35 @@ const struct peer peer_open = {
 	.has_no_payload = true,
 	.connect = open_connect,
 	.call = open_call,
+};
+
+/* ---- empty calls -------------------------------------------------------------------------- */
+
+static void *entry_connect(void *state, const struct cell *cell, int pair)
+{
+	struct wire *new = new_zeroed(sizeof(*new));
+
+	wire_open(new, cell->address, 0);
+	return new;
+}
+
+/*
+ * Over anybinderd this is the cost of one FUSE request and its reply without any work of binder: a
+ * lower bound for a call, which is three requests. No data is moved and no server is called.
+ */
+static void entry_call(void *connection)
+{
+	struct wire *mine = connection;
+	struct binder_version version;
+
+	if (port_ioctl(&mine->port, BINDER_VERSION, &version))
+		fail("BINDER_VERSION failed");
+}
+
+const struct peer peer_entry = {
+	.name = "entry",
+	.needs_address = true,
+	.has_no_payload = true,
+	.connect = entry_connect,
+	.call = entry_call,
 };

@@ -34,13 +34,17 @@ struct peer {
 	 */
 	void (*serve)(void *state, const struct cell *cell, int pair);
 
-	/* In the client of pair @pair, whose server is ready. Returns the argument of call(). */
+	/*
+	 * In the client of pair @pair, whose server is ready. Returns the argument of call().
+	 * Without a call() it never returns; each thread of the client calls
+	 * cell_process_ready().
+	 */
 	void *(*connect)(void *state, const struct cell *cell, int pair);
 
 	/* What a call needs and is not measured; NULL: nothing. */
 	void (*before_call)(void *connection);
 
-	/* One call and its reply. */
+	/* One call and its reply; NULL: clients are idle. */
 	void (*call)(void *connection);
 
 	/*
@@ -50,14 +54,8 @@ struct peer {
 	void (*report)(const struct cell *cell);
 };
 
+/* Plain calls and lower bounds of one. */
 extern const struct peer peer_binder;
-extern const struct peer peer_dbus;
-extern const struct peer peer_grpc;
-extern const struct peer peer_capnp;
-extern const struct peer peer_grpc_tls;
-extern const struct peer peer_rpc_tls;
-extern const struct peer peer_link;
-extern const struct peer peer_link_accessor;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;
@@ -72,19 +70,30 @@ extern const struct peer peer_file;
 extern const struct peer peer_deaths;
 extern const struct peer peer_open;
 
-/* Calls whose ends record timestamps; see stages.c. */
+/* Raw calls whose ends record timestamps, and of mixed sizes to one server; see calls.c. */
 extern const struct peer peer_stages;
-
-/* Calls of mixed sizes to one server; see alloc.c. */
 extern const struct peer peer_alloc;
 
-/* No call at all: work that keeps a processor busy; see spin.c. */
+/* No call at all, but what disturbs others; see disturb.c. */
 extern const struct peer peer_spin;
+extern const struct peer peer_reclaim;
 
-/* The peers of this program (see peers_plain.c and peers_all.c), NULL at the end. */
-extern const struct peer *const peers[];
+/* Clients that wait; see idle_clients.c. */
+extern const struct peer peer_idle;
 
-/* Runs dbus-broker at a socket; NULL in the program without D-Bus. */
-extern void (*const run_broker)(const char *path);
+/* Allocations of shared buffers; see heap_apps.c. */
+extern const struct peer peer_heap;
+
+/* Those that need libraries, which only bench-peers has; see dbus.c and tools/bench-peers. */
+#define NEEDS_LIBRARY __attribute__((weak))
+extern const struct peer peer_dbus NEEDS_LIBRARY;
+extern const struct peer peer_broker NEEDS_LIBRARY;
+extern const struct peer peer_grpc NEEDS_LIBRARY;
+extern const struct peer peer_capnp NEEDS_LIBRARY;
+extern const struct peer peer_grpc_tls NEEDS_LIBRARY;
+extern const struct peer peer_rpc_tls NEEDS_LIBRARY;
+extern const struct peer peer_link NEEDS_LIBRARY;
+extern const struct peer peer_link_accessor NEEDS_LIBRARY;
+extern const struct peer peer_framework NEEDS_LIBRARY;
 
 #endif

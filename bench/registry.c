@@ -3,104 +3,64 @@
  * The registry: a context manager that finds servers by number.
  *
  * Clients of the benchmark find their servers as any client does: the server sends an object to
- * handle 0, the client requests it from handle 0. Only the messages differ.
+ * handle 0, the client requests it from handle 0. Only the messages differ: the code of a call is
+ * the number.
  */
 #include "bench/registry.h"
 
 #include "bench/fail.h"
 
-#include <stdbool.h>
-
 #define MAX_SERVERS 65536
+#define PUBLISH 0x10000u	/* in the code: the call brings the server */
 
-enum { PUBLISH = 1, LOOKUP };
-
-struct message {
-	uint64_t number;
-	struct flat_binder_object object;
-};
-
-static const binder_size_t object_at = offsetof(struct message, object);
-
-static struct binder_transaction_data data_of(uint32_t code, const struct message *message,
-					      bool with_object)
-{
-	return (struct binder_transaction_data){
-		.code = code,
-		.data_size = sizeof(*message),
-		.offsets_size = with_object ? sizeof(object_at) : 0,
-		.data.ptr.buffer = (uintptr_t)message,
-		.data.ptr.offsets = (uintptr_t)&object_at,
-	};
-}
-
-void registry_run(const char *device, void (*ready)(void))
+void registry_assist(void *state, const struct cell *cell)
 {
 	static uint32_t handles[MAX_SERVERS];
 	struct wire wire;
 
-	wire_open(&wire, device, 0);
+	wire_open(&wire, cell->address, 0);
 	if (port_manage(&wire.port))
-		fail("%s has a context manager, or none is possible", device);
-	wire_put(&wire, BC_ENTER_LOOPER, NULL);
-	ready();
+		fail("%s has a context manager, or none is possible", cell->address);
+	commands_put(&wire.looper.out, BC_ENTER_LOOPER, NULL);
+	cell_process_ready();
 	for (;;) {
-		struct binder_transaction_data got, reply;
-		const struct message *message;
-		struct message answer = { 0 };
+		struct binder_transaction_data got, reply = wire_objects(0, NULL, 0);
+		struct flat_binder_object found = { .hdr.type = BINDER_TYPE_HANDLE };
+		uint32_t *handle;
 
 		wire_wait_call(&wire, &got);
-		message = (const void *)(uintptr_t)got.data.ptr.buffer;
-		if (got.data_size != sizeof(*message) || message->number >= MAX_SERVERS)
+		if (got.code >= 2 * PUBLISH)
 			fail("the registry received a malformed call");
-		answer.number = message->number;
-		if (got.code == PUBLISH) {
-			handles[message->number] = message->object.handle;
-			wire_put(&wire, BC_ACQUIRE, &message->object.handle);
+		handle = &handles[got.code % PUBLISH];
+		if (got.code >= PUBLISH) {
+			*handle = wire_object(&got, BINDER_TYPE_HANDLE)->handle;
+			commands_put_u32(&wire.looper.out, BC_ACQUIRE, *handle);
+		} else {
+			found.handle = *handle;
+			reply = wire_objects(0, &found, 1);
 		}
-		answer.object.hdr.type = BINDER_TYPE_HANDLE;
-		answer.object.handle = handles[answer.number];
-		wire_free(&wire, &got);
-		reply = data_of(0, &answer, got.code == LOOKUP);
+		looper_free(&wire.looper, &got);
 		wire_reply(&wire, &reply);
 	}
 }
 
-void registry_assist(void *state, const struct cell *cell)
+void registry_publish(struct wire *wire, uint32_t number)
 {
-	registry_run(cell->address, cell_process_ready);
-}
-
-void registry_publish(struct wire *wire, uint64_t number)
-{
-	struct message message = {
-		.number = number,
-		.object = {
-			.hdr.type = BINDER_TYPE_BINDER,
-			.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
-			.binder = number + 1,
-			.cookie = number + 1,
-		},
-	};
-	struct binder_transaction_data call = data_of(PUBLISH, &message, true), answer;
+	struct flat_binder_object object = wire_own_object(number + 1);
+	struct binder_transaction_data call = wire_objects(PUBLISH + number, &object, 1), answer;
 
 	wire_call(wire, &call, &answer);
-	wire_free(wire, &answer);
+	looper_free(&wire->looper, &answer);
 }
 
-uint32_t registry_lookup(struct wire *wire, uint64_t number)
+uint32_t registry_lookup(struct wire *wire, uint32_t number)
 {
-	struct message message = { .number = number };
-	struct binder_transaction_data call = data_of(LOOKUP, &message, false), answer;
-	const struct message *found;
+	struct binder_transaction_data call = wire_objects(number, NULL, 0), answer;
 	uint32_t handle;
 
 	wire_call(wire, &call, &answer);
-	found = (const void *)(uintptr_t)answer.data.ptr.buffer;
-	if (answer.data_size != sizeof(*found) || found->object.hdr.type != BINDER_TYPE_HANDLE)
-		fail("no server %llu is published", (unsigned long long)number);
-	handle = found->object.handle;
-	wire_put(wire, BC_ACQUIRE, &handle);
-	wire_free(wire, &answer);
+	handle = wire_object(&answer, BINDER_TYPE_HANDLE)->handle;
+	commands_put_u32(&wire->looper.out, BC_ACQUIRE, handle);
+	looper_free(&wire->looper, &answer);
 	return handle;
 }

@@ -9,18 +9,15 @@
 #include "bench/wire.h"
 
 /*
- * Becomes the context manager of @device, calls @ready() and serves; never returns. Ends the
- * process on any failure, as all functions here do.
+ * The assist step of a binder peer: becomes the context manager of the cell's device and serves;
+ * never returns. Ends the process on any failure, as all functions here do.
  */
-void registry_run(const char *device, void (*ready)(void));
-
-/* The assist step of a binder peer: runs the registry on the cell's device. */
 void registry_assist(void *state, const struct cell *cell);
 
 /* Publishes an object of the calling process as server @number, which is below 65,536. */
-void registry_publish(struct wire *wire, uint64_t number);
+void registry_publish(struct wire *wire, uint32_t number);
 
 /* Returns a handle with a strong reference to server @number, which must have been published. */
-uint32_t registry_lookup(struct wire *wire, uint64_t number);
+uint32_t registry_lookup(struct wire *wire, uint32_t number);
 
 #endif

@@ -10,7 +10,6 @@
 #include "bench/payload.h"
 #include "bench/peer.h"
 
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,7 +27,7 @@ struct connection {
 
 static void *unix_prepare(const struct cell *cell)
 {
-	struct stream *streams = calloc((size_t)cell->nr_pairs, sizeof(*streams));
+	struct stream *streams = new_zeroed((size_t)cell->nr_pairs * sizeof(*streams));
 
 	for (int i = 0; i < cell->nr_pairs; i++) {
 		int ends[2];
@@ -42,7 +41,7 @@ static void *unix_prepare(const struct cell *cell)
 
 static void *pipe_prepare(const struct cell *cell)
 {
-	struct stream *streams = calloc((size_t)cell->nr_pairs, sizeof(*streams));
+	struct stream *streams = new_zeroed((size_t)cell->nr_pairs * sizeof(*streams));
 
 	for (int i = 0; i < cell->nr_pairs; i++) {
 		int requests[2], replies[2];
@@ -80,7 +79,7 @@ static void get(int fd, char *data, size_t size)
 
 static struct connection *connection_new(int in, int out, const struct cell *cell)
 {
-	struct connection *new = malloc(sizeof(*new));
+	struct connection *new = new_zeroed(sizeof(*new));
 
 	*new = (struct connection){
 		.in = in,

@@ -12,6 +12,7 @@
 #include "bench/payload.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 static void check(int status, const char *what)
@@ -34,10 +35,15 @@ void wire_open(struct wire *wire, const char *device, size_t map_bytes)
 	looper_init(&wire->looper, &wire->port);
 }
 
-void wire_share(struct wire *wire, const struct wire *first)
+void wire_start_thread(const struct wire *first, void *(*run)(void *wire))
 {
+	struct wire *wire = new_zeroed(sizeof(*wire));
+	pthread_t thread;
+
 	wire->port = first->port;
 	looper_init(&wire->looper, &wire->port);
+	if (pthread_create(&thread, NULL, run, wire))
+		fail("cannot start a thread");
 }
 
 void wire_close(struct wire *wire)
@@ -54,14 +60,40 @@ struct binder_transaction_data wire_message(size_t bytes)
 	};
 }
 
-void wire_put(struct wire *wire, uint32_t command, const void *argument)
+struct flat_binder_object wire_own_object(uint64_t number)
 {
-	commands_put(&wire->looper.out, command, argument);
+	return (struct flat_binder_object){
+		.hdr.type = BINDER_TYPE_BINDER,
+		.flags = 0x7f | FLAT_BINDER_FLAG_ACCEPTS_FDS,
+		.binder = number,
+		.cookie = number,
+	};
 }
 
-void wire_free(struct wire *wire, const struct binder_transaction_data *got)
+struct binder_transaction_data wire_objects(uint32_t code,
+					    const struct flat_binder_object *objects, size_t nr)
 {
-	looper_free(&wire->looper, got);
+	static binder_size_t offsets[WIRE_OBJECTS];
+
+	for (size_t i = 0; i < nr; i++)
+		offsets[i] = i * sizeof(*objects);
+	return (struct binder_transaction_data){
+		.code = code,
+		.data_size = nr * sizeof(*objects),
+		.offsets_size = nr * sizeof(*offsets),
+		.data.ptr.buffer = (uintptr_t)objects,
+		.data.ptr.offsets = (uintptr_t)offsets,
+	};
+}
+
+const struct flat_binder_object *wire_object(const struct binder_transaction_data *got,
+					     uint32_t type)
+{
+	const struct flat_binder_object *object = (const void *)(uintptr_t)got->data.ptr.buffer;
+
+	if (got->data_size != sizeof(*object) || object->hdr.type != type)
+		fail("received no object of type 0x%x", type);
+	return object;
 }
 
 void wire_write(struct wire *wire)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A wire: the connection of one thread to a binder device, by the raw client of the tests. Every
- * failure ends the process.
+ * A wire: the connection of one thread to a binder device, by the raw client of the tests, with
+ * whose functions commands are queued. Every failure ends the process.
  */
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
@@ -17,8 +17,8 @@ struct wire {
 /* Opens @device and maps @map_bytes of buffers, 0: as many as libbinder does. */
 void wire_open(struct wire *wire, const char *device, size_t map_bytes);
 
-/* The wire of another thread of the process that opened @first. */
-void wire_share(struct wire *wire, const struct wire *first);
+/* Starts a thread of the process that opened @first; @run gets a wire of its own. */
+void wire_start_thread(const struct wire *first, void *(*run)(void *wire));
 
 /* Unmaps the buffers and closes the device. */
 void wire_close(struct wire *wire);
@@ -26,11 +26,18 @@ void wire_close(struct wire *wire);
 /* A call or reply that carries @bytes of payload. */
 struct binder_transaction_data wire_message(size_t bytes);
 
-/* Queues @command with its argument for the next read or write. */
-void wire_put(struct wire *wire, uint32_t command, const void *argument);
+/* An object of the calling process. */
+struct flat_binder_object wire_own_object(uint64_t number);
 
-/* Queues BC_FREE_BUFFER for the buffer of a received transaction or reply. */
-void wire_free(struct wire *wire, const struct binder_transaction_data *got);
+#define WIRE_OBJECTS 64
+
+/* A call or reply that carries @nr objects, at most WIRE_OBJECTS. */
+struct binder_transaction_data wire_objects(uint32_t code,
+					    const struct flat_binder_object *objects, size_t nr);
+
+/* The only object of a received call or reply; ends the process unless it is of @type. */
+const struct flat_binder_object *wire_object(const struct binder_transaction_data *got,
+					     uint32_t type);
 
 /* One BINDER_WRITE_READ that only sends the queued commands. */
 void wire_write(struct wire *wire);

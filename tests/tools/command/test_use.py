@@ -101,4 +101,4 @@ def test_completions(generated, path):
     """No completion of a command that is hidden from people."""
     text = (generated / path).read_text(encoding="utf-8")
     assert "servicemanager" in text
-    assert not re.search("demo-service|device-check|addints-client", text)
+    assert not re.search("demo-service|device-check", text)

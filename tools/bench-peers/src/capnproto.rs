@@ -3,7 +3,7 @@
 //!
 //! There is no schema compiler: a parameter and a result are of type AnyPointer and point to data.
 //! The bootstrap object is the server.
-use crate::c::ready;
+use crate::c::{ready, Ends};
 use crate::pair::Pair;
 use crate::{check_size, connect, listen, runtime, OrFail, PATTERN};
 use capnp::any_pointer;
@@ -92,25 +92,6 @@ fn network(stream: UnixStream, side: Side) -> Box<VatNetwork<impl futures_io::As
     ))
 }
 
-pub fn serve(pair: &Pair) {
-    let echo = Echo {
-        request_bytes: pair.request_bytes,
-        reply: vec![PATTERN; pair.reply_bytes],
-    };
-    LocalSet::new().block_on(&runtime(), async {
-        let listener = listen(pair);
-        ready();
-        let server: EchoClient = capnp_rpc::new_client(echo);
-        // One connection at a time; a client that disconnects is not an error.
-        loop {
-            let (stream, _) = listener.accept().await.or_fail("accepting");
-            let bootstrap = Some(server.0.clone());
-            let system = RpcSystem::new(network(stream, Side::Server), bootstrap);
-            system.await.or_fail("serving Cap'n Proto");
-        }
-    });
-}
-
 pub struct Client {
     runtime: Runtime,
     tasks: LocalSet,
@@ -119,8 +100,29 @@ pub struct Client {
     reply_bytes: usize,
 }
 
-impl Client {
-    pub fn new(pair: &Pair) -> Self {
+impl Ends for Client {
+    const NEEDS_ADDRESS: bool = false;
+
+    fn serve(pair: &Pair) {
+        let echo = Echo {
+            request_bytes: pair.request_bytes,
+            reply: vec![PATTERN; pair.reply_bytes],
+        };
+        LocalSet::new().block_on(&runtime(), async {
+            let listener = listen(pair);
+            ready();
+            let server: EchoClient = capnp_rpc::new_client(echo);
+            // One connection at a time; a client that disconnects is not an error.
+            loop {
+                let (stream, _) = listener.accept().await.or_fail("accepting");
+                let bootstrap = Some(server.0.clone());
+                let system = RpcSystem::new(network(stream, Side::Server), bootstrap);
+                system.await.or_fail("serving Cap'n Proto");
+            }
+        });
+    }
+
+    fn connect(pair: &Pair) -> Self {
         let runtime = runtime();
         let tasks = LocalSet::new();
         let server = tasks.block_on(&runtime, async {
@@ -138,7 +140,7 @@ impl Client {
         }
     }
 
-    pub fn call(&mut self) {
+    fn call(&mut self) {
         let (server, request_bytes) = (&self.server, &self.request);
         let reply_bytes = self.reply_bytes;
         let called: Promise<(), capnp::Error> = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Binder by rsbinder and its generated code: one method whose argument and result are bytes. Its
 //! service is on this machine, behind RPC Binder over TLS, or behind `anybinder export` and `link`.
-use crate::c::ready;
+use crate::c::{ready, Ends};
 use crate::pair::{anybinder, Pair, SERVER_NAME};
 use crate::{check_size, fail, OrFail, PATTERN};
 use generated::anybinder::bench::IEcho::{BnEcho, IEcho};
@@ -45,7 +45,7 @@ fn echo(pair: &Pair) -> SIBinder {
     Interface::as_binder(&*echo)
 }
 
-pub struct Client {
+struct Client {
     echo: Strong<dyn IEcho>,
     /// Keeps the connections of a client that made them itself.
     _session: Option<RpcSession>,
@@ -63,31 +63,10 @@ impl Client {
         }
     }
 
-    pub fn call(&self) {
+    fn call(&self) {
         let reply = self.echo.call(&self.request).or_fail("calling by Binder");
         check_size(&reply, self.reply_bytes);
     }
-}
-
-/// Serves without a driver, like gRPC: one process at each end.
-pub fn serve_tls(pair: &Pair) {
-    let config = pair.credentials("server").server(false).or_fail("the keys");
-    let server = RpcServer::setup_tcp_server_tls(pair.address, config).or_fail("listening");
-    server.set_android13plus(WIRE_VERSION);
-    server.set_root(echo(pair)).or_fail("serving");
-    ready();
-    server.run().or_fail("serving RPC Binder");
-}
-
-pub fn connect_tls(pair: &Pair) -> Client {
-    let config = pair.credentials("client").client().or_fail("the keys");
-    let host = pair.address.ip().to_string();
-    let port = pair.address.port();
-    let config = RpcClientConfig::tls(&host, port, SERVER_NAME, config, WIRE_VERSION);
-    let session = RpcSession::setup_client_android13plus_with_config(config);
-    let session = session.or_fail("connecting by RPC Binder");
-    let root = session.get_root().or_fail("connecting by RPC Binder");
-    Client::new(root, Some(session), pair)
 }
 
 fn open(pair: &Pair, machine: &str) {
@@ -134,10 +113,8 @@ fn command(pair: &Pair, machine: &str, words: &[&str]) -> Command {
     command
 }
 
-/// Serves on one machine, and starts what gives the service to the other one.
-///
-/// * `options`: of `anybinder link`
-pub fn serve_link(pair: &Pair, options: &[&str]) {
+/// Registers the service at the service manager of its machine, and returns its name.
+fn register(pair: &Pair) -> String {
     open(pair, "server");
     let begin = Instant::now();
     let manager = loop {
@@ -150,24 +127,103 @@ pub fn serve_link(pair: &Pair, options: &[&str]) {
     let name = pair.service();
     let added = manager.add_service(&name, echo(pair));
     added.or_fail("registering the service");
-    let address = format!("tls://{}", pair.address);
-    let words = ["export", &name, "--listen", &address];
-    let export = start(&mut command(pair, "server", &words), "exported at");
-    let words = ["link", &name, &address, "--server-name", SERVER_NAME];
-    let mut link = command(pair, "client", &words);
-    link.args(options);
-    let link = start(&mut link, "linked to");
-    ready();
-    std::thread::spawn(|| wait(export));
-    wait(link);
+    name
 }
 
-pub fn connect_link(pair: &Pair) -> Client {
-    open(pair, "client");
+/// Connects to the service by the service manager of a machine.
+fn find(pair: &Pair, machine: &str) -> Client {
+    open(pair, machine);
     let manager = rsbinder::hub::default().or_fail("the service manager");
-    let found = manager.try_get_service(&pair.service()).or_fail("the link");
+    let found = manager
+        .try_get_service(&pair.service())
+        .or_fail("the service");
     match found {
         Some(service) => Client::new(service, None, pair),
-        None => fail("the link", "the service is not registered"),
+        None => fail("the service", "it is not registered"),
+    }
+}
+
+/// Without a driver, like gRPC: one process at each end.
+pub struct TlsClient(Client);
+
+impl Ends for TlsClient {
+    const NEEDS_ADDRESS: bool = true;
+
+    fn serve(pair: &Pair) {
+        let config = pair.credentials("server").server(false).or_fail("the keys");
+        let server = RpcServer::setup_tcp_server_tls(pair.address, config).or_fail("listening");
+        server.set_android13plus(WIRE_VERSION);
+        server.set_root(echo(pair)).or_fail("serving");
+        ready();
+        server.run().or_fail("serving RPC Binder");
+    }
+
+    fn connect(pair: &Pair) -> Self {
+        let config = pair.credentials("client").client().or_fail("the keys");
+        let host = pair.address.ip().to_string();
+        let port = pair.address.port();
+        let config = RpcClientConfig::tls(&host, port, SERVER_NAME, config, WIRE_VERSION);
+        let session = RpcSession::setup_client_android13plus_with_config(config);
+        let session = session.or_fail("connecting by RPC Binder");
+        let root = session.get_root().or_fail("connecting by RPC Binder");
+        TlsClient(Client::new(root, Some(session), pair))
+    }
+
+    fn call(&mut self) {
+        self.0.call();
+    }
+}
+
+/// From one machine to another by `anybinder export` and `link`: by an accessor or by a relay.
+pub struct LinkClient<const BY_ACCESSOR: bool>(Client);
+
+impl<const BY_ACCESSOR: bool> Ends for LinkClient<BY_ACCESSOR> {
+    const NEEDS_ADDRESS: bool = true;
+    const LEAVES_ORPHANS: bool = true;
+
+    /// Serves on one machine, and starts what gives the service to the other one.
+    fn serve(pair: &Pair) {
+        let name = register(pair);
+        let address = format!("tls://{}", pair.address);
+        let words = ["export", &name, "--listen", &address];
+        let export = start(&mut command(pair, "server", &words), "exported at");
+        let words = ["link", &name, &address, "--server-name", SERVER_NAME];
+        let mut link = command(pair, "client", &words);
+        link.args(BY_ACCESSOR.then_some("--accessor=only"));
+        let link = start(&mut link, "linked to");
+        ready();
+        std::thread::spawn(|| wait(export));
+        wait(link);
+    }
+
+    fn connect(pair: &Pair) -> Self {
+        LinkClient(find(pair, "client"))
+    }
+
+    fn call(&mut self) {
+        self.0.call();
+    }
+}
+
+/// Within one machine, by its service manager.
+pub struct FrameworkClient(Client);
+
+impl Ends for FrameworkClient {
+    const NEEDS_ADDRESS: bool = true;
+
+    fn serve(pair: &Pair) {
+        register(pair);
+        ready();
+        loop {
+            std::thread::park();
+        }
+    }
+
+    fn connect(pair: &Pair) -> Self {
+        FrameworkClient(find(pair, "server"))
+    }
+
+    fn call(&mut self) {
+        self.0.call();
     }
 }

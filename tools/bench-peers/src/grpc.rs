@@ -3,7 +3,7 @@
 //!
 //! The code that tonic-build would generate from a .proto file is written out here: it is short,
 //! and the build does not need the protobuf compiler.
-use crate::c;
+use crate::c::{self, Ends};
 use crate::pair::Pair;
 use crate::{check_size, connect, listen, runtime, OrFail, PATTERN};
 use prost::bytes::Bytes;
@@ -83,19 +83,6 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-pub fn serve(pair: &Pair) {
-    let echo = Echo::new(pair);
-    runtime().block_on(async {
-        let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(pair));
-        c::ready();
-        Server::builder()
-            .add_service(echo)
-            .serve_with_incoming(incoming)
-            .await
-            .or_fail("serving gRPC");
-    });
-}
-
 pub struct Client {
     runtime: Runtime,
     grpc: tonic::client::Grpc<Channel>,
@@ -104,7 +91,34 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(pair: &Pair) -> Self {
+    /// * `runtime`: runs the channel's tasks
+    pub fn of(runtime: Runtime, channel: Channel, pair: &Pair) -> Self {
+        Client {
+            runtime,
+            grpc: tonic::client::Grpc::new(channel),
+            request: Payload::of(pair.request_bytes),
+            reply_bytes: pair.reply_bytes,
+        }
+    }
+}
+
+impl Ends for Client {
+    const NEEDS_ADDRESS: bool = false;
+
+    fn serve(pair: &Pair) {
+        let echo = Echo::new(pair);
+        runtime().block_on(async {
+            let incoming = tokio_stream::wrappers::UnixListenerStream::new(listen(pair));
+            c::ready();
+            Server::builder()
+                .add_service(echo)
+                .serve_with_incoming(incoming)
+                .await
+                .or_fail("serving gRPC");
+        });
+    }
+
+    fn connect(pair: &Pair) -> Self {
         let runtime = runtime();
         let channel = runtime.block_on(async {
             // The URI is ignored: there is one connection, made here.
@@ -124,17 +138,7 @@ impl Client {
         Client::of(runtime, channel, pair)
     }
 
-    /// * `runtime`: runs the channel's tasks
-    pub fn of(runtime: Runtime, channel: Channel, pair: &Pair) -> Self {
-        Client {
-            runtime,
-            grpc: tonic::client::Grpc::new(channel),
-            request: Payload::of(pair.request_bytes),
-            reply_bytes: pair.reply_bytes,
-        }
-    }
-
-    pub fn call(&mut self) {
+    fn call(&mut self) {
         let Client { grpc, request, .. } = self;
         let reply = self.runtime.block_on(async {
             grpc.ready().await.or_fail("gRPC");

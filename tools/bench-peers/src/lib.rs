@@ -19,60 +19,13 @@ use pair::Pair;
 use std::os::unix::net::{UnixListener, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 
-peer!(
-    peer_grpc,
-    c"grpc",
-    false,
-    prepare,
-    grpc::serve,
-    grpc::Client::new,
-    grpc::Client
-);
-peer!(
-    peer_capnp,
-    c"capnp",
-    false,
-    prepare,
-    capnproto::serve,
-    capnproto::Client::new,
-    capnproto::Client
-);
-peer!(
-    peer_grpc_tls,
-    c"grpc-tls",
-    true,
-    prepare,
-    grpc_tls::serve,
-    grpc_tls::connect,
-    grpc::Client
-);
-peer!(
-    peer_rpc_tls,
-    c"rpc-tls",
-    true,
-    prepare,
-    echo::serve_tls,
-    echo::connect_tls,
-    echo::Client
-);
-peer!(
-    peer_link,
-    c"link",
-    true,
-    prepare_with_orphans,
-    |pair: &Pair| echo::serve_link(pair, &[]),
-    echo::connect_link,
-    echo::Client
-);
-peer!(
-    peer_link_accessor,
-    c"link-accessor",
-    true,
-    prepare_with_orphans,
-    |pair: &Pair| echo::serve_link(pair, &["--accessor=only"]),
-    echo::connect_link,
-    echo::Client
-);
+peer!(peer_grpc, c"grpc", grpc::Client);
+peer!(peer_capnp, c"capnp", capnproto::Client);
+peer!(peer_grpc_tls, c"grpc-tls", grpc_tls::Client);
+peer!(peer_rpc_tls, c"rpc-tls", echo::TlsClient);
+peer!(peer_link, c"link", echo::LinkClient<false>);
+peer!(peer_link_accessor, c"link-accessor", echo::LinkClient<true>);
+peer!(peer_framework, c"framework", echo::FrameworkClient);
 
 fn fail(what: &str, why: impl std::fmt::Display) -> ! {
     eprintln!("bench-peers: {what}: {why}");

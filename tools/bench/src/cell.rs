@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One measurement: its size and length, and the program that makes it.
 use crate::daemon::die_with_parent;
-use crate::scheduling::{Policy, SchedulingOptions};
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
 use std::fmt;
-use std::io::Read;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -70,26 +67,32 @@ pub enum Length {
     Calls(u64),
 }
 
-/// What a peer does instead of its plain calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    /// A peer of bench-ipc; None: the plain calls.
-    pub kind: Option<&'static str>,
-    pub about: &'static str,
-    /// How often in each call.
-    pub parts: u32,
-}
+/// A scheduling policy and its priority: other:NICE or fifo:PRIORITY.
+#[derive(Clone, Debug)]
+pub struct Policy(String);
 
-/// A call and its reply.
-pub const PLAIN: Operation = Operation {
-    kind: None,
-    about: "call and reply",
-    parts: 1,
-};
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let right = match text.split_once(':') {
+            Some(("other", nice)) => nice.parse().is_ok_and(|n: i32| (-20..=19).contains(&n)),
+            Some(("fifo", priority)) => priority.parse().is_ok_and(|n: i32| (1..=99).contains(&n)),
+            _ => false,
+        };
+        right.then(|| Policy(text.to_string())).ok_or_else(|| {
+            format!("{text} is not a policy; write other:-20 to other:19 or fifo:1 to fifo:99")
+        })
+    }
+}
 
 /// What bench-ipc measures.
 #[derive(Clone, Debug)]
 pub struct Cell {
+    /// What is measured instead of the subject's own peer: another peer of bench-ipc.
+    pub kind: Option<&'static str>,
+    /// How many operations are in each of its calls.
+    pub parts: u32,
     pub pairs: u32,
     pub size: Size,
     pub length: Length,
@@ -100,20 +103,26 @@ pub struct Cell {
     pub measured: u32,
     /// Priorities of clients, `pairs` of each; empty: all are alike.
     pub classes: Vec<Policy>,
-    pub operation: Operation,
+    /// Priority of the servers; None: that of this process.
+    pub servers: Option<Policy>,
+    /// Whether what disturbs the calls runs beside them.
+    pub is_disturbed: bool,
 }
 
 impl Default for Cell {
     /// One pair without payload.
     fn default() -> Self {
         Cell {
+            kind: None,
+            parts: 1,
             pairs: 1,
             size: Size::default(),
             length: Length::Duration(Duration::from_millis(200)),
             delay_us: 0,
             measured: 0,
             classes: Vec::new(),
-            operation: PLAIN,
+            servers: None,
+            is_disturbed: false,
         }
     }
 }
@@ -123,45 +132,37 @@ impl Cell {
     ///
     /// * `kind`: the peer's name in the program
     /// * `address`: the device or bus, for a peer that needs one
-    pub fn arguments(
-        &self,
-        kind: &str,
-        address: Option<&str>,
-        scheduling: &SchedulingOptions,
-    ) -> Vec<String> {
+    pub fn arguments(&self, kind: &str, address: Option<&str>) -> Vec<String> {
         let (length, value) = match self.length {
             Length::Duration(time) => ("--duration-ms", time.as_millis().to_string()),
             Length::Calls(count) => ("--calls", count.to_string()),
         };
-        let mut words = vec!["call".to_string()];
-        for (option, value) in [
-            ("--peer", self.operation.kind.unwrap_or(kind).to_string()),
+        let classes = self
+            .classes
+            .iter()
+            .map(|Policy(one)| ("--class", one.clone()));
+        let servers = self
+            .servers
+            .iter()
+            .map(|Policy(one)| ("--server-sched", one.clone()));
+        let address = address.map(|one| ("--address", one.to_string()));
+        let options = [
+            ("--peer", self.kind.unwrap_or(kind).to_string()),
             ("--pairs", self.pairs.to_string()),
             ("--request", self.size.request_bytes.to_string()),
             ("--reply", self.size.reply_bytes.to_string()),
             ("--delay-us", self.delay_us.to_string()),
             ("--measured", self.measured.to_string()),
             (length, value),
-        ] {
-            words.extend([option.to_string(), value]);
-        }
-        for class in &self.classes {
-            words.extend(["--class".to_string(), class.name().to_string()]);
-        }
-        words.extend(scheduling.arguments());
-        words.extend(
-            address
-                .iter()
-                .flat_map(|it| ["--address", it])
-                .map(String::from),
-        );
-        words
+        ];
+        let all = options
+            .into_iter()
+            .chain(classes)
+            .chain(servers)
+            .chain(address);
+        let words = all.flat_map(|(option, value)| [option.to_string(), value]);
+        std::iter::once("call".to_string()).chain(words).collect()
     }
-}
-
-/// This program.
-pub fn own_program() -> Result<PathBuf> {
-    std::env::current_exe().doing(|| "finding this program".to_string())
 }
 
 /// The figures in a line of bench-ipc.
@@ -173,36 +174,17 @@ pub fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
 pub fn output_of(mut command: Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     die_with_parent(&mut command);
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .doing(|| format!("starting {name}"))?;
-    let mut text = String::new();
-    let read = child
-        .stdout
-        .take()
-        .expect("piped above")
-        .read_to_string(&mut text);
-    let status = child.wait().doing(|| format!("waiting for {name}"))?;
+    let done = command.stdin(Stdio::null()).output();
+    let done = done.doing(|| format!("running {name}"))?;
     interrupt::check()?;
-    read.doing(|| format!("reading the output of {name}"))?;
-    if !status.success() {
-        return Err(Error::new(message_of(&mut child, &name)));
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
-    Ok(text)
-}
-
-fn message_of(child: &mut Child, name: &str) -> String {
-    let mut message = String::new();
-    if let Some(mut stderr) = child.stderr.take() {
-        let _ = stderr.read_to_string(&mut message);
-    }
-    match message.trim() {
+    let message = String::from_utf8_lossy(&done.stderr);
+    Err(Error::new(match message.trim() {
         "" => format!("{name} failed without a message."),
         message => message.replace('\n', "; "),
-    }
+    }))
 }
 
 #[cfg(test)]
@@ -222,6 +204,16 @@ mod tests {
         }
         for wrong in ["", "k", "-1", "2m", "64k/", "99999999999999999999m"] {
             assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn policies_are_checked() {
+        for right in ["other:-20", "other:19", "fifo:1", "fifo:99"] {
+            assert!(right.parse::<Policy>().is_ok(), "{right}");
+        }
+        for wrong in ["fifo", "fifo:0", "fifo:100", "other:20", "rr:5"] {
+            assert!(wrong.parse::<Policy>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A comparison: the same cells of several subjects, in rounds that go through all of them in turn,
 //! so that other load on the machine affects each alike.
-use crate::cell::Cell;
-use crate::chart::{self, Chart, Line};
-use crate::document::{self, Part, Published};
+use crate::cell::{Cell, Size};
+use crate::chart;
+use crate::document::{self, Published};
+use crate::durations::Durations;
 use crate::figures::{Figures, Interval, Rounds, MIN_ROUNDS};
 use crate::progress::Progress;
 use crate::table::{number, Table};
@@ -67,6 +68,30 @@ impl Group {
         Group::new(title, cell, subjects)
     }
 
+    /// A group for each size and number of pairs.
+    ///
+    /// * `subjects`: how many there are
+    /// * `cell`: what else is known of the cells of so many pairs
+    pub fn grid(
+        sizes: &[Size],
+        pairs: &[u32],
+        subjects: usize,
+        cell: impl Fn(u32) -> Cell,
+    ) -> Vec<Group> {
+        let all = sizes
+            .iter()
+            .flat_map(|size| pairs.iter().map(move |pairs| (*size, *pairs)));
+        let group = |(size, pairs)| {
+            let cell = Cell {
+                size,
+                pairs,
+                ..cell(pairs)
+            };
+            Group::of(cell, 0..subjects)
+        };
+        all.map(group).collect()
+    }
+
     /// Whether the calls per second of all rows are known as ratios to the first.
     fn is_known(&self) -> bool {
         let (_, first) = &self.rows[0];
@@ -80,8 +105,10 @@ impl Group {
 /// How often everything is measured.
 #[derive(Clone, Copy)]
 pub enum Repeat {
-    /// Once, all cells of a subject before those of the next one; then the subject is dropped.
-    Once,
+    /// So many rounds of each cell of a subject before those of the next one; then the subject is
+    /// dropped.
+    Apart(u32),
+    /// So many rounds through all cells of all subjects.
     Rounds(u32),
     /// Until each mean is known to within 10 %, each round when nothing else runs.
     UntilKnown,
@@ -90,48 +117,53 @@ pub enum Repeat {
 /// A column of the table: its heading, how many decimals, which figure.
 pub type Column = (&'static str, usize, fn(&Rounds, &Cell) -> Option<f64>);
 
-macro_rules! median {
-    ($figure:expr) => {
-        |rounds, _| rounds.median(|one| Some($figure(one)))
+/// The median over the rounds of a figure of the durations.
+macro_rules! duration {
+    ($name:literal, $figure:expr) => {
+        ($name, 1, |rounds, _| {
+            rounds.median(|one| Some($figure(&one.durations())))
+        })
     };
 }
 
 /// Durations, calls per second and processor time.
 pub const COLUMNS: [Column; 10] = [
-    (
-        "min us",
-        1,
-        median!(|one: &Figures| one.durations().min_us()),
-    ),
-    (
-        "avg us",
-        1,
-        median!(|one: &Figures| one.durations().avg_us()),
-    ),
-    ("p50 us", 1, median!(Figures::p50_us)),
-    (
-        "p99 us",
-        1,
-        median!(|one: &Figures| one.durations().quantile_us(0.99)),
-    ),
+    duration!("min us", Durations::min_us),
+    duration!("avg us", Durations::avg_us),
+    duration!("p50 us", |all: &Durations| all.quantile_us(0.5)),
+    duration!("p99 us", |all: &Durations| all.quantile_us(0.99)),
     ("p99.9 us", 1, |rounds, _| {
         Some(rounds.durations().quantile_us(0.999))
     }),
-    (
-        "max us",
-        1,
-        median!(|one: &Figures| one.durations().max_us()),
-    ),
-    ("calls/s", 0, median!(Figures::calls_per_s)),
-    ("ends us/call", 1, median!(Figures::ends_us)),
+    duration!("max us", Durations::max_us),
+    ("calls/s", 0, |rounds, _| {
+        rounds.median(|one| Some(one.calls_per_s()))
+    }),
+    ("ends us/call", 1, |rounds, _| {
+        rounds.median(|one| Some(one.ends_us()))
+    }),
     ("daemon us/call", 1, |rounds, _| {
-        rounds.median(|one| one.daemon_us)
+        rounds.median(|one| one.more.get("daemon_us").copied())
     }),
     ("+- %", 0, |rounds, _| rounds.spread_percent()),
 ];
+/// The durations of all rounds together.
+pub const TOGETHER: [Column; 5] = [
+    ("calls", 0, |rounds, _| {
+        Some(rounds.durations().calls() as f64)
+    }),
+    ("avg us", 1, |rounds, _| Some(rounds.durations().avg_us())),
+    ("p99 us", 1, |rounds, _| {
+        Some(rounds.durations().quantile_us(0.99))
+    }),
+    ("p99.9 us", 1, |rounds, _| {
+        Some(rounds.durations().quantile_us(0.999))
+    }),
+    ("max us", 1, |rounds, _| Some(rounds.durations().max_us())),
+];
 /// By a clock that counts a nanosecond for each; the pairs share it.
 pub const INSTRUCTIONS: Column = ("instructions", 0, |rounds, cell| {
-    let all = f64::from(cell.pairs * cell.operation.parts);
+    let all = f64::from(cell.pairs * cell.parts);
     rounds.median(|one| Some((one.durations().avg_us() * 1000.0 / all).round()))
 });
 
@@ -217,7 +249,7 @@ impl<'a> Comparison<'a> {
             Ok(figures) => all.figures.push((round, figures)),
             Err(error) => {
                 interrupt::check()?;
-                progress.note(&format!("{what}: {error}"));
+                eprintln!("{what}: {error}");
                 self.failures.push(format!("{what}: {error}"));
             }
         }
@@ -225,12 +257,14 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    fn measure_once(&mut self, progress: &mut Progress) -> Result<()> {
+    fn measure_apart(&mut self, rounds: u32, progress: &mut Progress) -> Result<()> {
         for subject in 0..self.subjects.len() {
             for group in 0..self.groups.len() {
                 let mut rows = self.groups[group].rows.iter();
-                if let Some(row) = rows.position(|(number, _)| *number == subject) {
-                    self.measure_one(group, row, 0, progress)?;
+                let row = rows.position(|(number, _)| *number == subject);
+                let Some(row) = row else { continue };
+                for round in 0..rounds {
+                    self.measure_one(group, row, round, progress)?;
                 }
             }
             let done = Subject::new("", |_| Err(Error::new("It was measured before.")));
@@ -242,14 +276,13 @@ impl<'a> Comparison<'a> {
     /// Measures everything; what fails is kept as a sentence. Fails when it is interrupted.
     pub fn measure(&mut self, repeat: Repeat) -> Result<()> {
         let (rounds, expected, is_adaptive) = match repeat {
-            Repeat::Once => (0, 1, false),
-            Repeat::Rounds(rounds) => (rounds, rounds as usize, false),
+            Repeat::Apart(rounds) | Repeat::Rounds(rounds) => (rounds, rounds as usize, false),
             Repeat::UntilKnown => (MAX_ROUNDS, MIN_ROUNDS, true),
         };
         let cells: usize = self.groups.iter().map(|group| group.rows.len()).sum();
         let mut progress = Progress::new((cells * expected) as u64);
-        if matches!(repeat, Repeat::Once) {
-            return self.measure_once(&mut progress);
+        if matches!(repeat, Repeat::Apart(_)) {
+            return self.measure_apart(rounds, &mut progress);
         }
         for round in 0..rounds {
             for group in 0..self.groups.len() {
@@ -257,11 +290,11 @@ impl<'a> Comparison<'a> {
                     continue;
                 }
                 if is_adaptive && !wait_idle() {
-                    progress.note("another program keeps the machine busy");
+                    eprintln!("another program keeps the machine busy");
                 }
                 let mut order: Vec<usize> = (0..self.groups[group].rows.len()).collect();
                 // Who goes first goes last the next time.
-                if is_adaptive && round % 2 == 1 {
+                if round % 2 == 1 {
                     order.reverse();
                 }
                 for row in order {
@@ -279,6 +312,35 @@ impl<'a> Comparison<'a> {
             1 => Err(Error::new("One measurement failed.")),
             count => Err(Error::new(format!("{count} measurements failed."))),
         }
+    }
+
+    /// Makes of each row one for each class of clients.
+    ///
+    /// * `classes`: how many there are
+    pub fn split_classes(&mut self, classes: usize) {
+        let mut subjects = Vec::new();
+        for (number, subject) in self.subjects.iter().enumerate() {
+            let rows = self.groups.iter().flat_map(|group| &group.rows);
+            let mut rounds = rows
+                .filter(|(of, _)| *of == number)
+                .map(|(_, rounds)| rounds);
+            let first = rounds.find_map(|rounds| rounds.figures.first());
+            for class in 0..classes {
+                let name = first.map_or("", |(_, one)| one.classes[class].class.as_str());
+                let name = format!("{} {name}", subject.peer);
+                subjects.push(Subject::new(&name, |_| {
+                    Err(Error::new("It was measured before."))
+                }));
+            }
+        }
+        for group in &mut self.groups {
+            let rows = group.rows.iter();
+            let split = rows.flat_map(|(number, rounds)| {
+                (0..classes).map(move |class| (number * classes + class, rounds.of_class(class)))
+            });
+            group.rows = split.collect();
+        }
+        self.subjects = subjects;
     }
 
     /// All rows that were measured, with their subject and group.
@@ -316,7 +378,7 @@ impl<'a> Comparison<'a> {
         heads.extend(beside.iter().map(|(head, _)| head.clone()));
         let mut table = Table::new(heads);
         for group in &self.groups {
-            table.title(group.title.clone());
+            table.row([group.title.clone()]);
             for (number_in_group, (subject, rounds)) in group.rows.iter().enumerate() {
                 let subject = &self.subjects[*subject];
                 let mut row = vec![subject.peer.clone()];
@@ -338,53 +400,24 @@ impl<'a> Comparison<'a> {
         table
     }
 
-    /// Calls per second by pairs, at the size of the first group, with the slowest and the fastest
-    /// round; of one number of pairs, the distribution of the durations in the first group.
-    fn chart(&self) -> Chart {
-        let first = &self.groups[0].cell;
-        let drawn = || {
-            self.rows()
-                .filter(|(group, ..)| group.cell.size == first.size)
-        };
-        let mut ticks: Vec<(f64, String)> = Vec::new();
-        let mut lines: Vec<Line> = Vec::new();
-        for (group, subject, rounds) in drawn() {
-            let x = f64::from(group.cell.pairs);
-            if ticks.iter().all(|tick| tick.0 != x) {
-                ticks.push((x, group.cell.pairs.to_string()));
+    /// Round trips of as many pairs as in the first group, by size or operation.
+    fn picture(&self, notes: &[String]) -> String {
+        let names: Vec<&str> = self.subjects.iter().map(|one| one.peer.as_str()).collect();
+        let pairs = self.groups[0].cell.pairs;
+        let drawn = self.groups.iter().filter(|group| group.cell.pairs == pairs);
+        let column = |group: &Group| {
+            let mut figures = vec![None; names.len()];
+            for (number, rounds) in &group.rows {
+                figures[*number] = rounds.median(|one| Some(one.p50_us()));
             }
-            let name = subject.peer.clone();
-            let number = lines.iter().position(|line| line.name == name);
-            let line = match number {
-                Some(number) => &mut lines[number],
-                None => {
-                    lines.push(Line {
-                        name,
-                        points: Vec::new(),
-                        bars: Vec::new(),
-                    });
-                    lines.last_mut().expect("just pushed")
-                }
-            };
-            let rate = rounds.median(|one| Some(one.calls_per_s()));
-            line.points.extend(rate.map(|rate| (x, rate)));
-            let range = rounds.range(Figures::calls_per_s);
-            line.bars.extend(range.map(|(low, high)| (x, low, high)));
-        }
-        if ticks.len() < 2 {
-            let group = &self.groups[0];
-            let of_group = self.rows().filter(|(one, ..)| std::ptr::eq(*one, group));
-            let curves =
-                of_group.map(|(_, one, rounds)| (one.peer.clone(), rounds.durations().curve()));
-            return chart::tails(format!("{}: duration of a call", group.title), curves);
-        }
-        Chart {
-            title: format!("{}: calls per second", first.size),
-            x: "pairs",
-            y: "calls/s",
-            ticks,
-            lines,
-        }
+            let head = group.title.clone();
+            chart::Column { head, figures }
+        };
+        let columns: Vec<chart::Column> = drawn.map(column).collect();
+        let title = "duration of a call (p50), us";
+        let mut below = vec![document::caption()];
+        below.extend(notes.iter().map(|note| format!("Note: {note}")));
+        chart::draw(title, &names, &columns, &below)
     }
 
     /// A sentence for each limit of the figures.
@@ -446,17 +479,12 @@ impl<'a> Comparison<'a> {
         document["cells"] = json!(self.cells());
         document["failures"] = json!(self.failures);
         document["warnings"] = json!(warnings);
-        let notes = warnings
-            .iter()
-            .map(|warning| Part::Words(format!("NOTE: {warning}")));
+        let notes = warnings.iter().map(|warning| format!("NOTE: {warning}\n"));
         Published {
             name,
             document,
-            picture: Some(chart::draw(&self.chart(), &warnings)),
-            parts: [Part::Words(words), Part::Table(table)]
-                .into_iter()
-                .chain(notes)
-                .collect(),
+            picture: Some(self.picture(&warnings)),
+            text: words + "\n" + &table.text() + "\n" + &notes.collect::<String>(),
         }
     }
 }

@@ -14,23 +14,20 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The measuring build of anybinderd, with locking modes.
-pub const LOCKING_DAEMON: &str = "anybinderd-locking";
+/// Measures the peers that need no library; built with everything else.
+pub const PLAIN: &str = "bench-ipc";
+/// Measures every peer.
+pub const FULL: &str = "bench-peers";
 
-const DBUS_CONFIGURATION: &str = r#"<!DOCTYPE busconfig PUBLIC
- "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:path=SOCKET</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow send_destination="*" eavesdrop="true"/>
-    <allow eavesdrop="true"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"#;
+/// A measuring program. Fails, with advice, if it is not built.
+pub fn find_measurer(program: &str) -> Result<PathBuf> {
+    find_program(program).map_err(|_| {
+        Error::with_advice(
+            format!("The program {program} was found neither beside this one nor on PATH."),
+            format!("Build it with `make build/bin/{program}`."),
+        )
+    })
+}
 
 /// What is between the ends of a peer: running daemons, which end when it is dropped, and files.
 pub struct Daemon {
@@ -63,7 +60,7 @@ pub fn die_with_parent(command: &mut Command) {
 impl Daemon {
     /// Starts it and waits until the file `proof` exists. Fails, with its message, if it ends
     /// before, or after START_TIMEOUT.
-    fn start(command: Command, address: String, proof: &Path) -> Result<Self> {
+    pub fn start(command: Command, address: String, proof: &Path) -> Result<Self> {
         Daemon::start_with_log(command, address, proof, Stdio::piped())
     }
 
@@ -116,28 +113,37 @@ impl Daemon {
     /// Processor time that all threads of the daemons and of their descendants have used so far;
     /// None if there is no daemon.
     pub fn cpu_ns(&self) -> Option<u64> {
-        let all = self.children.iter().map(|child| cpu_ns_of(child.id()));
-        (!self.children.is_empty()).then(|| all.sum())
+        let all = self.children.iter().flat_map(|child| family(child.id()));
+        (!self.children.is_empty()).then(|| all.map(cpu_ns_of).sum())
     }
 }
 
-fn cpu_ns_of(pid: u32) -> u64 {
-    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
-        return 0;
-    };
-    let of_task = |path: &Path| {
-        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
-        let own: u64 = stat.split(' ').next()?.parse().ok()?;
-        let children = std::fs::read_to_string(path.join("children")).unwrap_or_default();
-        let theirs = children
+/// The directories of the threads of a process.
+pub fn threads_of(pid: u32) -> impl Iterator<Item = PathBuf> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    threads.map(|thread| thread.path())
+}
+
+/// A process and its descendants.
+pub fn family(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    for thread in threads_of(pid) {
+        let children = std::fs::read_to_string(thread.join("children")).unwrap_or_default();
+        let children = children
             .split_whitespace()
             .filter_map(|one| one.parse().ok());
-        Some(own + theirs.map(cpu_ns_of).sum::<u64>())
+        all.extend(children.flat_map(family));
+    }
+    all
+}
+
+fn cpu_ns_of(pid: u32) -> u64 {
+    let of_thread = |path: PathBuf| {
+        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        stat.split(' ').next()?.parse::<u64>().ok()
     };
-    tasks
-        .flatten()
-        .filter_map(|task| of_task(&task.path()))
-        .sum()
+    threads_of(pid).filter_map(of_thread).sum()
 }
 
 fn stop(child: &mut Child) {
@@ -162,51 +168,44 @@ impl Drop for Daemon {
 
 /// Starts anybinderd at a mount in `directory`.
 pub fn anybinderd(directory: &Path) -> Result<Daemon> {
-    let command = Command::new(find_program("anybinderd")?);
-    start_anybinderd(directory, command, Stdio::piped())
+    start_anybinderd(directory, "warn", Stdio::piped())
 }
 
 /// The same, with all of its messages in a file.
 pub fn anybinderd_with_log(directory: &Path, log: &Path) -> Result<Daemon> {
     let file = std::fs::File::create(log).doing(|| format!("making {}", log.display()))?;
-    let mut command = Command::new(find_program("anybinderd")?);
-    command.args(["--log-level", "info"]);
-    start_anybinderd(directory, command, file.into())
+    start_anybinderd(directory, "info", file.into())
 }
 
-/// The same with the measuring build, in which one mutex is held during each call.
-pub fn anybinderd_global(directory: &Path) -> Result<Daemon> {
-    let mut command = Command::new(find_program(LOCKING_DAEMON)?);
-    command.env("ANYBINDER_LOCKING", "global");
-    start_anybinderd(directory, command, Stdio::piped())
-}
-
-fn start_anybinderd(directory: &Path, mut command: Command, log: Stdio) -> Result<Daemon> {
+fn start_anybinderd(directory: &Path, log_level: &str, log: Stdio) -> Result<Daemon> {
     let mount = directory.join("binderfs");
     std::fs::create_dir_all(&mount).doing(|| format!("making {}", mount.display()))?;
-    command.arg(&mount).arg("--foreground");
+    let mut command = Command::new(find_program("anybinderd")?);
+    command
+        .arg(&mount)
+        .args(["--foreground", "--log-level", log_level]);
     let device = mount.join("binder");
     Daemon::start_with_log(command, device.display().to_string(), &device, log)
 }
 
-/// Starts a dbus-daemon that allows everything, on a socket in `directory`.
+/// Starts a dbus-daemon with a session bus, on a socket in `directory`.
 pub fn dbus_daemon(directory: &Path) -> Result<Daemon> {
     let socket = directory.join("dbus-daemon");
-    let path = directory.join("dbus-daemon.conf");
-    let text = DBUS_CONFIGURATION.replace("SOCKET", &socket.to_string_lossy());
-    std::fs::write(&path, text).doing(|| format!("writing {}", path.display()))?;
+    let address = format!("unix:path={}", socket.display());
     let mut command = Command::new("dbus-daemon");
     command
-        .arg(format!("--config-file={}", path.display()))
-        .args(["--nofork", "--nopidfile"]);
-    Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
+        .args(["--session", "--nofork", "--nopidfile"])
+        .arg(format!("--address={address}"));
+    Daemon::start(command, address, &socket)
 }
 
 /// Starts dbus-broker on a socket in `directory`, through bench-peers: it opens no socket itself.
-pub fn dbus_broker(directory: &Path, peers_program: &Path) -> Result<Daemon> {
+pub fn dbus_broker(directory: &Path) -> Result<Daemon> {
     let socket = directory.join("dbus-broker");
-    let mut command = Command::new(peers_program);
-    command.args(["broker", "--address"]).arg(&socket);
+    let mut command = Command::new(find_measurer(FULL)?);
+    command
+        .args(["call", "--peer", "broker", "--address"])
+        .arg(&socket);
     Daemon::start(command, format!("unix:path={}", socket.display()), &socket)
 }
 

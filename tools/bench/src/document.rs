@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a measurement leaves: tables or JSON on standard output, a JSON file and a picture.
-use crate::table::Table;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Result};
 use serde_json::Value;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Command-line options: where the figures go.
 #[derive(Debug, clap::Args)]
@@ -12,16 +12,6 @@ pub struct Output {
     /// Directory for the figures (JSON) and their picture (SVG)
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-
-    /// Print tables for a page, in Markdown
-    #[arg(long)]
-    markdown: bool,
-}
-
-/// What is printed for people.
-pub enum Part {
-    Words(String),
-    Table(Table),
 }
 
 /// The figures of one measurement.
@@ -31,7 +21,8 @@ pub struct Published {
     pub document: Value,
     /// None: there is nothing to draw.
     pub picture: Option<String>,
-    pub parts: Vec<Part>,
+    /// For people.
+    pub text: String,
 }
 
 impl Published {
@@ -54,13 +45,7 @@ impl Published {
             context.show(&self.document, |_| {});
             return Ok(());
         }
-        for part in &self.parts {
-            match part {
-                Part::Words(words) => println!("{words}"),
-                Part::Table(table) if options.markdown => println!("{}", table.markdown()),
-                Part::Table(table) => println!("{}", table.text()),
-            }
-        }
+        print!("{}", self.text);
         Ok(())
     }
 }
@@ -85,20 +70,9 @@ pub fn caption() -> String {
 
 /// The date of today in UTC, as 2026-01-31.
 fn date() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seconds = now.map_or(0, |since| since.as_secs()) as libc::time_t;
-    // SAFETY: gmtime_r writes to a structure of ours, for which zeros are valid.
-    let day = unsafe {
-        let mut day: libc::tm = std::mem::zeroed();
-        libc::gmtime_r(&raw const seconds, &raw mut day);
-        day
-    };
-    format!(
-        "{:04}-{:02}-{:02}",
-        day.tm_year + 1900,
-        day.tm_mon + 1,
-        day.tm_mday
-    )
+    let said = Command::new("date").args(["-u", "+%F"]).output();
+    let text = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned());
+    text.unwrap_or_default().trim().to_string()
 }
 
 fn read(path: &str) -> String {

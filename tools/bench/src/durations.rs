@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Durations of calls: exact extremes and average, quantiles to three digits.
+//! Durations of calls: an exact average, and quantiles to three digits.
 use anybinder_mount::error::{Doing, Result};
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// The quantiles that tables and JSON name.
+/// The quantiles that JSON names.
 const QUANTILES: [(&str, f64); 5] = [
     ("p50_us", 0.5),
     ("p90_us", 0.9),
@@ -13,24 +13,19 @@ const QUANTILES: [(&str, f64); 5] = [
     ("p99_99_us", 0.9999),
 ];
 
-/// Durations as programs pass them on: what is exact, and pairs of a duration and how often it
+/// Durations as bench-ipc prints them: their sum, and pairs of a duration and how often it
 /// occurred.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Record {
-    pub calls: u64,
-    pub min_ns: u64,
-    pub max_ns: u64,
-    pub total_ns: u64,
-    pub histogram_ns: Vec<(u64, u64)>,
+#[derive(Deserialize)]
+struct Record {
+    total_ns: u64,
+    histogram_ns: Vec<(u64, u64)>,
 }
 
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(try_from = "Record", into = "Record")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Record")]
 pub struct Durations {
     histogram: Histogram<u64>,
     total_ns: u64,
-    min_ns: u64,
-    max_ns: u64,
 }
 
 fn us(ns: u64) -> f64 {
@@ -42,8 +37,6 @@ impl Default for Durations {
         Durations {
             histogram: Histogram::new(3).expect("three digits are possible"),
             total_ns: 0,
-            min_ns: u64::MAX,
-            max_ns: 0,
         }
     }
 }
@@ -56,26 +49,8 @@ impl TryFrom<Record> for Durations {
         for (value, count) in record.histogram_ns {
             all.histogram.record_n(value, count)?;
         }
-        if record.calls > 0 {
-            (all.min_ns, all.max_ns) = (record.min_ns, record.max_ns);
-            all.total_ns = record.total_ns;
-        }
+        all.total_ns = record.total_ns;
         Ok(all)
-    }
-}
-
-impl From<Durations> for Record {
-    fn from(all: Durations) -> Record {
-        let steps = all.histogram.iter_recorded();
-        Record {
-            calls: all.calls(),
-            min_ns: all.min_ns,
-            max_ns: all.max_ns,
-            total_ns: all.total_ns,
-            histogram_ns: steps
-                .map(|step| (step.value_iterated_to(), step.count_at_value()))
-                .collect(),
-        }
     }
 }
 
@@ -83,25 +58,15 @@ impl Durations {
     /// Adds the duration of one call.
     pub fn record(&mut self, took_ns: u64) -> Result<()> {
         self.total_ns += took_ns;
-        self.min_ns = self.min_ns.min(took_ns);
-        self.max_ns = self.max_ns.max(took_ns);
-        self.histogram
-            .record(took_ns)
-            .doing(|| "recording a duration".to_string())
-    }
-
-    /// Adds those of `other`.
-    pub fn add(&mut self, other: &Durations) {
-        self.total_ns += other.total_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        let added = self.histogram.add(&other.histogram);
-        added.expect("a histogram that grows by itself takes all values");
+        let recorded = self.histogram.record(took_ns);
+        recorded.doing(|| "recording a duration".to_string())
     }
 
     pub fn sum<'a>(all: impl Iterator<Item = &'a Durations>) -> Durations {
         all.fold(Durations::default(), |mut sum, one| {
-            sum.add(one);
+            sum.total_ns += one.total_ns;
+            let added = sum.histogram.add(&one.histogram);
+            added.expect("a histogram that grows by itself takes all values");
             sum
         })
     }
@@ -110,15 +75,15 @@ impl Durations {
         self.histogram.len()
     }
 
-    /// The shortest call. Meaningless, like `max_us` and `avg_us`, before the first `record`.
     pub fn min_us(&self) -> f64 {
-        us(self.min_ns)
+        us(self.histogram.min())
     }
 
     pub fn max_us(&self) -> f64 {
-        us(self.max_ns)
+        us(self.histogram.max())
     }
 
+    /// The average; not a number before the first `record`.
     pub fn avg_us(&self) -> f64 {
         us(self.total_ns) / self.calls() as f64
     }
@@ -136,16 +101,6 @@ impl Durations {
         });
         serde_json::Value::Object(named.collect())
     }
-
-    /// The distribution as points (share of calls, duration in us), which get denser towards 1.
-    pub fn curve(&self) -> Vec<(f64, f64)> {
-        let steps = self.histogram.iter_quantiles(4);
-        let mut points: Vec<(f64, f64)> = steps
-            .map(|step| (step.quantile_iterated_to(), us(step.value_iterated_to())))
-            .collect();
-        points.dedup();
-        points
-    }
 }
 
 #[cfg(test)]
@@ -154,25 +109,12 @@ mod tests {
 
     #[test]
     fn records_are_added_up() {
-        let text = r#"{"calls": 4, "min_ns": 900, "max_ns": 2001, "total_ns": 5000,
-                       "histogram_ns": [[1000, 3], [2000, 1]]}"#;
+        let text = r#"{"total_ns": 5000, "histogram_ns": [[1000, 3], [2000, 1]]}"#;
         let one: Durations = serde_json::from_str(text).unwrap();
-        let two = Durations::sum([&one, &one].into_iter());
+        let mut two = Durations::sum([&one, &one].into_iter());
         assert_eq!((two.calls(), two.quantile_us(0.5)), (8, 1.0));
-        assert_eq!(
-            (two.min_us(), two.avg_us(), two.max_us()),
-            (0.9, 1.25, 2.001)
-        );
-        assert_eq!(two.curve().last().map(|point| point.0), Some(1.0));
-        assert_eq!(serde_json::to_value(&two).unwrap()["histogram_ns"][0][1], 6);
-    }
-
-    #[test]
-    fn nothing_recorded_changes_nothing() {
-        let text = r#"{"calls": 0, "min_ns": 0, "max_ns": 0, "total_ns": 0, "histogram_ns": []}"#;
-        let mut all = Durations::default();
-        all.record(1000).unwrap();
-        all.add(&serde_json::from_str(text).unwrap());
-        assert_eq!((all.calls(), all.min_us()), (1, 1.0));
+        assert_eq!((two.min_us(), two.avg_us(), two.max_us()), (1.0, 1.25, 2.0));
+        two.record(10_000).unwrap();
+        assert_eq!((two.calls(), two.max_us()), (9, 10.007));
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The figures of one cell, of several rounds of it, and of two that are compared.
 use crate::durations::Durations;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{json, Value};
+use std::collections::BTreeMap;
 
 /// How far the ends of a known interval may be from the mean.
 const WITHIN: f64 = 1.10;
@@ -10,7 +11,7 @@ const WITHIN: f64 = 1.10;
 pub const MIN_ROUNDS: usize = 6;
 
 /// Clients that ran alike.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Class {
     pub class: String,
     #[serde(flatten)]
@@ -18,7 +19,7 @@ pub struct Class {
 }
 
 /// One measurement, as bench-ipc prints it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Figures {
     /// Of all clients, also of those whose durations do not count.
     pub calls: u64,
@@ -27,9 +28,10 @@ pub struct Figures {
     pub user_us: f64,
     pub system_us: f64,
     pub classes: Vec<Class>,
-    /// Processor time of the daemon between them, per call.
+    /// What else was measured meanwhile, by name: `daemon_us`, the processor time of the daemon
+    /// between them, per call.
     #[serde(skip)]
-    pub daemon_us: Option<f64>,
+    pub more: BTreeMap<&'static str, f64>,
 }
 
 impl Figures {
@@ -52,7 +54,7 @@ impl Figures {
     /// The figures of one round as a JSON object.
     fn document(&self, round: u32) -> Value {
         let durations = self.durations();
-        json!({
+        let mut document = json!({
             "round": round,
             "calls": self.calls,
             "calls_per_s": self.calls_per_s(),
@@ -63,8 +65,11 @@ impl Figures {
             "max_us": durations.max_us(),
             "user_us": self.user_us,
             "system_us": self.system_us,
-            "daemon_us": self.daemon_us,
-        })
+        });
+        for (name, figure) in &self.more {
+            document[name] = json!(figure);
+        }
+        document
     }
 }
 
@@ -75,23 +80,28 @@ pub struct Rounds {
     pub figures: Vec<(u32, Figures)>,
 }
 
-/// The median; None of no values.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
+/// What `share` (0 to 1) of the values do not exceed, between two values by their distance; None of
+/// no values.
+pub fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
+    let place = share * values.len().checked_sub(1)? as f64;
+    let (below, above) = (
+        values[place.floor() as usize],
+        values[place.ceil() as usize],
+    );
+    Some(below + (above - below) * place.fract())
+}
+
+pub fn median(values: Vec<f64>) -> Option<f64> {
+    quantile(values, 0.5)
 }
 
 /// A geometric mean and its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Interval {
-    pub mean: f64,
-    pub low: f64,
-    pub high: f64,
+    mean: f64,
+    low: f64,
+    high: f64,
     count: usize,
 }
 
@@ -134,14 +144,19 @@ impl std::fmt::Display for Interval {
 }
 
 impl Rounds {
-    /// The median of one figure over the rounds; None if no round has it.
+    /// The quantile of one figure over the rounds; None if no round has it.
+    pub fn quantile(&self, share: f64, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
+        let figures = self.figures.iter().filter_map(|(_, one)| figure(one));
+        quantile(figures.collect(), share)
+    }
+
     pub fn median(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
-        median(
-            self.figures
-                .iter()
-                .filter_map(|(_, one)| figure(one))
-                .collect(),
-        )
+        self.quantile(0.5, figure)
+    }
+
+    /// All rounds together.
+    pub fn sum(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
+        self.figures.iter().map(|(_, one)| figure(one)).sum()
     }
 
     /// Our figure divided by that of `other` in each round that both have.
@@ -158,21 +173,26 @@ impl Rounds {
         median(self.ratios(other, figure))
     }
 
-    /// The lowest and the highest of a figure; None of no rounds.
-    pub fn range(&self, figure: impl Fn(&Figures) -> f64) -> Option<(f64, f64)> {
-        let values = self.figures.iter().map(|(_, one)| figure(one));
-        let widest = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        (!self.figures.is_empty()).then_some(widest)
-    }
-
     /// How far the calls per second of the farthest round are from the median, in per cent of it;
     /// None below two rounds.
     pub fn spread_percent(&self) -> Option<f64> {
         let middle = self.median(|one| Some(one.calls_per_s()))?;
-        let (low, high) = self.range(Figures::calls_per_s)?;
-        (self.figures.len() > 1).then(|| (high - middle).max(middle - low) / middle * 100.0)
+        let rounds = self.figures.iter();
+        let distances = rounds.map(|(_, one)| (one.calls_per_s() - middle).abs());
+        let farthest = distances.fold(0.0, f64::max);
+        (self.figures.len() > 1).then_some(farthest / middle * 100.0)
+    }
+
+    /// The same rounds of the clients of one class only.
+    pub fn of_class(&self, class: usize) -> Rounds {
+        let only = |one: &Figures| Figures {
+            classes: one.classes.get(class).cloned().into_iter().collect(),
+            ..one.clone()
+        };
+        let rounds = self.figures.iter();
+        Rounds {
+            figures: rounds.map(|(round, one)| (*round, only(one))).collect(),
+        }
     }
 
     /// The durations of all rounds together.
@@ -185,7 +205,6 @@ impl Rounds {
     pub fn complete(&self, cell: &mut Value) {
         let durations = self.durations();
         cell["quantiles"] = durations.quantiles();
-        cell["distribution"] = json!(durations.curve());
         cell["spread_percent"] = json!(self.spread_percent());
         let rounds = self.figures.iter();
         cell["rounds"] = rounds.map(|(round, one)| one.document(*round)).collect();
@@ -200,8 +219,7 @@ pub mod tests {
     pub fn figures(calls: u64, ns: u64) -> Figures {
         let text = format!(
             r#"{{"calls": {calls}, "seconds": 1, "user_us": 1, "system_us": 1, "classes":
-                [{{"class": "", "calls": {calls}, "min_ns": {ns}, "max_ns": {ns},
-                   "total_ns": {}, "histogram_ns": [[{ns}, {calls}]]}}]}}"#,
+                [{{"class": "", "total_ns": {}, "histogram_ns": [[{ns}, {calls}]]}}]}}"#,
             calls * ns
         );
         serde_json::from_str(&text).unwrap()
@@ -217,6 +235,7 @@ pub mod tests {
     #[test]
     fn the_median_of_an_even_number_is_in_between() {
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(quantile(vec![4.0, 1.0, 2.0], 1.0), Some(4.0));
         assert_eq!(median(vec![]), None);
     }
 

@@ -2,312 +2,132 @@
 //! `anybinder bench heap`: how often applications that start find the lock of a page pool taken,
 //! and how long they wait for memory, with and without that lock on the free path.
 //!
-//! Processes are started in turn, some of them running at the same time, and end after a while;
-//! from time to time the pools are shrunk as they are when memory is short. A round does that once
-//! in each locking mode.
-use crate::cell::parse;
-use crate::chart;
-use crate::daemon;
-use crate::document::{self, Output, Part, Published};
-use crate::durations::Durations;
-use crate::progress::Progress;
-use crate::table::Table;
+//! Applications run at the same time, one after another in each of some processes
+//! (bench/heap_apps.c); from time to time the pools are shrunk as they are when memory is short. A
+//! round does that once in each locking mode.
+use crate::cell::{Cell, Length};
+use crate::comparison::{Column, Comparison, Group, Repeat, Subject, TOGETHER};
+use crate::document::Output;
+use crate::peer::{Peer, Place};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
-use serde::Serialize;
-use serde_json::{json, Value};
-use std::collections::VecDeque;
-use std::io::Read;
-use std::ops::{Add, Sub};
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use serde_json::json;
+use std::process::ExitCode;
 use std::time::Duration;
 
-pub mod app;
-
-const PARAMETER: &str = "/sys/module/anybinder_heap/parameters/locking";
+const PARAMETERS: &str = "/sys/module/anybinder_heap/parameters";
 const CONTENTION: &str = "/sys/kernel/debug/anybinder_heap/contention";
-const SHRINK: &str = "/sys/kernel/debug/anybinder_heap/shrink";
-const DEFERRED: &str = "/sys/module/anybinder_heap/parameters/deferred_mib";
 /// How long the module may take to clean the last buffers, which belongs to the round.
 const CLEAN_TIME: Duration = Duration::from_millis(100);
 const LOCKING_MODES: [&str; 2] = ["mutex", "lockless"];
+/// Applications alive at the same time, and how many of them run in a round.
+const ALIVE: u32 = 8;
+const APPS: u32 = 64;
+/// Allocations of an application.
+const ALLOCATIONS: u32 = 263;
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
-    /// A heap of the module anybinder_heap
-    #[arg(long, value_name = "DEVICE", default_value = "/dev/dma_heap/system")]
-    heap: PathBuf,
-
-    /// Applications started in a round
-    #[arg(long, value_name = "COUNT", default_value_t = 60,
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
-    apps: u32,
-
+pub struct Rounds {
     /// How often everything is done in each locking mode
     #[arg(long, value_name = "COUNT", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Applications alive at the same time
-    #[arg(long, value_name = "COUNT", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    alive: u32,
-
-    /// How long an application keeps its buffers before it ends
-    #[arg(long, value_name = "MS", default_value_t = 20)]
-    keep_ms: u64,
-
-    /// Number of starts after which the pools are shrunk
-    #[arg(long, value_name = "COUNT", default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    shrink_every: u32,
-
-    /// By how much they are shrunk
-    #[arg(long, value_name = "MIB", default_value_t = 40)]
-    shrink_mib: u64,
-
-    /// How much freed memory may wait until the module's thread cleans it; 0: cleaned when freed
-    #[arg(long, value_name = "MIB", default_value_t = 64)]
-    deferred_mib: u32,
-
     #[command(flatten)]
     output: Output,
 }
 
-/// The counters of the module, over all pools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-struct Counts {
-    added: i64,
-    add_taken: i64,
-    removed: i64,
-    remove_taken: i64,
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A heap of the module anybinder_heap
+    #[arg(long, value_name = "DEVICE", default_value = "/dev/dma_heap/system")]
+    heap: String,
+
+    #[command(flatten)]
+    rounds: Rounds,
 }
 
-impl Counts {
-    /// From `total: added N taken N removed N taken N`.
-    fn parse(text: &str) -> Option<Counts> {
-        let line = text.lines().find_map(|line| line.strip_prefix("total:"))?;
-        let numbers: Vec<i64> = line
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        let [added, add_taken, removed, remove_taken] = numbers[..] else {
-            return None;
-        };
-        Some(Counts {
-            added,
-            add_taken,
-            removed,
-            remove_taken,
-        })
-    }
+/// The counters of the module, over all pools: blocks added to them, how often the lock was found
+/// taken then, and the same of blocks removed.
+const COUNTERS: [&str; 4] = ["added", "add_taken", "removed", "remove_taken"];
 
-    fn read() -> Result<Counts> {
-        let text = std::fs::read_to_string(CONTENTION).map_err(|err| {
+/// A counter over all rounds.
+macro_rules! counter {
+    ($head:literal, $($name:literal),*) => {
+        ($head, 0, |rounds, _| rounds.sum(|one| Some(0.0 $(+ one.more[$name])*)))
+    };
+}
+
+const COLUMNS: [Column; 5] = [
+    counter!("added", "added"),
+    counter!("found taken", "add_taken"),
+    counter!("removed", "removed"),
+    counter!("found taken", "remove_taken"),
+    counter!("taken in all", "add_taken", "remove_taken"),
+];
+
+/// From `total: added N taken N removed N taken N`, in the order of COUNTERS.
+fn parse(text: &str) -> Option<[f64; 4]> {
+    let line = text.lines().find_map(|line| line.strip_prefix("total:"))?;
+    let numbers = line.split_whitespace().filter_map(|word| word.parse().ok());
+    numbers.collect::<Vec<f64>>().try_into().ok()
+}
+
+fn read(place: &Place) -> Result<[f64; 4]> {
+    let text = place
+        .run(&format!("grep total: {CONTENTION}"))
+        .map_err(|err| {
             Error::with_advice(
-                format!("{CONTENTION} cannot be read: {err}."),
+                format!("{CONTENTION} cannot be read: {err}"),
                 "This needs root, debugfs, and the module anybinder_heap.",
             )
         })?;
-        Counts::parse(&text).ok_or_else(|| Error::new(format!("{CONTENTION} has no total.")))
-    }
-
-    /// Each count combined with that of `other`.
-    fn with(&self, other: &Counts, combine: fn(i64, i64) -> i64) -> Counts {
-        Counts {
-            added: combine(self.added, other.added),
-            add_taken: combine(self.add_taken, other.add_taken),
-            removed: combine(self.removed, other.removed),
-            remove_taken: combine(self.remove_taken, other.remove_taken),
-        }
-    }
-
-    fn taken(&self) -> i64 {
-        self.add_taken + self.remove_taken
-    }
+    parse(&text).ok_or_else(|| Error::new(format!("{CONTENTION} has no total.")))
 }
 
-/// All rounds in one locking mode.
-struct Outcome {
-    locking: &'static str,
-    rounds: Vec<Counts>,
-    durations: Durations,
-}
-
-impl Outcome {
-    fn sum(&self) -> Counts {
-        self.rounds
-            .iter()
-            .fold(Counts::default(), |sum, one| sum.with(one, Add::add))
-    }
-}
-
-fn write(path: &str, text: &str) -> Result<()> {
-    std::fs::write(path, text).doing(|| format!("writing to {path}"))
-}
-
-/// Waits for one application and adds its figures.
-fn collect(mut app: Child, durations: &mut Durations) -> Result<()> {
-    let doing = || "waiting for an application".to_string();
-    let mut text = String::new();
-    if let Some(mut stdout) = app.stdout.take() {
-        stdout.read_to_string(&mut text).doing(doing)?;
-    }
-    let status = app.wait().doing(doing)?;
-    if !status.success() {
-        return Err(Error::new(format!("An application ended with {status}.")));
-    }
-    durations.add(&parse(&text)?);
-    Ok(())
-}
-
-fn start(arguments: &Arguments, seed: u32) -> Result<Child> {
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["bench", "heap-app", "--heap"])
-        .arg(&arguments.heap)
-        .args(["--seed", &seed.to_string()])
-        .args(["--keep-ms", &arguments.keep_ms.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    daemon::die_with_parent(&mut command);
-    command
-        .spawn()
-        .doing(|| "starting an application".to_string())
-}
-
-/// Runs all applications once. After an error those still running end by themselves.
-fn run_apps(arguments: &Arguments, durations: &mut Durations) -> Result<()> {
-    let mut alive = VecDeque::new();
-    for number in 0..arguments.apps {
-        interrupt::check()?;
-        if alive.len() >= arguments.alive as usize {
-            collect(alive.pop_front().expect("not empty"), durations)?;
-        }
-        alive.push_back(start(arguments, number)?);
-        if number % arguments.shrink_every == arguments.shrink_every - 1 {
-            write(SHRINK, &(arguments.shrink_mib << 20).to_string())?;
-        }
-    }
-    for app in alive {
-        collect(app, durations)?;
-    }
-    Ok(())
-}
-
-fn measure(arguments: &Arguments) -> Result<Vec<Outcome>> {
-    let outcomes = LOCKING_MODES.map(|locking| Outcome {
-        locking,
-        rounds: Vec::new(),
-        durations: Durations::default(),
-    });
-    let mut outcomes = Vec::from(outcomes);
-    let mut progress = Progress::new(u64::from(arguments.rounds) * LOCKING_MODES.len() as u64);
-    for round in 0..arguments.rounds {
-        // The mode that goes first goes second the next time.
-        outcomes.reverse();
-        for outcome in &mut outcomes {
-            progress.at(&format!("round {}: {}", round + 1, outcome.locking));
-            write(PARAMETER, outcome.locking)?;
-            let before = Counts::read()?;
-            run_apps(arguments, &mut outcome.durations)?;
-            std::thread::sleep(CLEAN_TIME);
-            outcome.rounds.push(Counts::read()?.with(&before, Sub::sub));
-            progress.step();
-        }
-    }
-    outcomes.sort_by_key(|outcome| {
-        LOCKING_MODES
-            .iter()
-            .position(|name| *name == outcome.locking)
-    });
-    Ok(outcomes)
-}
-
-fn table_of(outcomes: &[Outcome]) -> Table {
-    let mut table = Table::new([
-        "", "added", "taken", "removed", "taken", "in all", "p50 us", "p90 us", "p99 us",
-        "p99.9 us", "max us",
-    ]);
-    for outcome in outcomes {
-        let (sum, times) = (outcome.sum(), &outcome.durations);
-        let counts = [
-            sum.added,
-            sum.add_taken,
-            sum.removed,
-            sum.remove_taken,
-            sum.taken(),
-        ];
-        let quantiles = [0.5, 0.9, 0.99, 0.999].map(|share| times.quantile_us(share));
-        let mut row = vec![outcome.locking.to_string()];
-        row.extend(counts.map(|count| count.to_string()));
-        row.extend(quantiles.map(|us| format!("{us:.1}")));
-        row.push(format!("{:.1}", times.max_us()));
-        table.row(row);
-    }
-    table
-}
-
-fn document_of(outcomes: &[Outcome], arguments: &Arguments) -> Value {
-    let modes: Vec<Value> = outcomes
-        .iter()
-        .map(|outcome| {
-            json!({
-                "locking": outcome.locking,
-                "taken": outcome.sum().taken(),
-                "sum": outcome.sum(),
-                "rounds": outcome.rounds,
-                "allocations": outcome.durations.calls(),
-                "quantiles": outcome.durations.quantiles(),
-                "distribution": outcome.durations.curve(),
+impl Rounds {
+    /// Measures the heap of `peer`, both locking modes in turn, and publishes.
+    pub fn compare(&self, context: &Context, peer: &Peer) -> Result<()> {
+        let subjects = LOCKING_MODES.map(|mode| {
+            Subject::new(mode, move |cell| {
+                peer.place
+                    .run(&format!("echo {mode} >{PARAMETERS}/locking && echo"))?;
+                let before = read(&peer.place)?;
+                let mut figures = peer.measure(cell)?;
+                std::thread::sleep(CLEAN_TIME);
+                let counts = read(&peer.place)?.into_iter().zip(before);
+                let counts = counts.map(|(after, before)| after - before);
+                figures.more.extend(COUNTERS.into_iter().zip(counts));
+                Ok(figures)
             })
-        })
-        .collect();
-    json!({
-        "bench": "heap",
-        "machine": document::machine(),
-        "heap": arguments.heap,
-        "apps": arguments.apps,
-        "alive": arguments.alive,
-        "rounds": arguments.rounds,
-        "deferred_mib": arguments.deferred_mib,
-        "shrink_every": arguments.shrink_every,
-        "shrink_mib": arguments.shrink_mib,
-        "locking_modes": modes,
-    })
+        });
+        let cell = Cell {
+            pairs: ALIVE,
+            length: Length::Calls(u64::from(APPS / ALIVE * ALLOCATIONS)),
+            ..Cell::default()
+        };
+        let title = format!("{APPS} applications, {ALIVE} at a time");
+        let mut all = Comparison::new(subjects.into(), vec![Group::new(title, cell, 0..2)]);
+        all.measure(Repeat::Rounds(self.rounds))?;
+        let words = format!("{} rounds and all pools together; blocks\n", self.rounds);
+        let columns = [&COLUMNS[..], &TOGETHER[..]].concat();
+        let document = json!({ "apps": APPS, "alive": ALIVE, "rounds": self.rounds });
+        let figures = all.published("heap", document, words, all.table(&columns, None));
+        figures.publish(context, &self.output)?;
+        all.check()
+    }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
-    Counts::read()?;
-    let before = [PARAMETER, DEFERRED].map(|path| (path, std::fs::read_to_string(path)));
-    let outcomes =
-        write(DEFERRED, &arguments.deferred_mib.to_string()).and_then(|()| measure(arguments));
-    for (path, text) in before {
-        write(path, &text.doing(|| format!("reading {path}"))?)?;
-    }
-    let outcomes = outcomes?;
-    let curves = outcomes.iter();
-    let curves = curves.map(|one| (one.locking.to_string(), one.durations.curve()));
-    let chart = chart::tails("duration of an allocation".to_string(), curves);
-    let figures = Published {
-        name: "heap",
-        document: document_of(&outcomes, arguments),
-        picture: Some(chart::draw(&chart, &[])),
-        parts: vec![
-            Part::Words(format!(
-                "{} applications in turn, {} rounds in each locking mode, {} MiB deferred at \
-                 most;\nadded, removed: blocks; taken: a lock found taken; all pools and rounds \
-                 together\n",
-                arguments.apps, arguments.rounds, arguments.deferred_mib
-            )),
-            Part::Table(table_of(&outcomes)),
-        ],
-    };
-    figures.publish(context, &arguments.output)?;
-    Ok(ExitCode::SUCCESS)
+    read(&Place::Here)?;
+    let path = format!("{PARAMETERS}/locking");
+    let before = std::fs::read_to_string(&path).doing(|| format!("reading {path}"))?;
+    let peer = Peer::plain("heap", "heap", Some(&arguments.heap))?;
+    let compared = arguments.rounds.compare(context, &peer);
+    std::fs::write(&path, before).doing(|| format!("writing to {path}"))?;
+    compared.map(|()| ExitCode::SUCCESS)
 }
 
 #[cfg(test)]
@@ -318,18 +138,7 @@ mod tests {
     fn the_modules_text_is_read() {
         let text = "order 8 cached: added 3 taken 1 removed 2 taken 0\n\
                     total: added 30 taken 1 removed 20 taken 4\n";
-        let counts = Counts::parse(text).unwrap();
-        assert_eq!((counts.added, counts.add_taken), (30, 1));
-        assert_eq!((counts.removed, counts.remove_taken), (20, 4));
-        assert_eq!(counts.taken(), 5);
-        assert_eq!(Counts::parse("total: added 30 taken 1\n"), None);
-    }
-
-    #[test]
-    fn rounds_are_differences() {
-        let before = Counts::parse("total: added 5 taken 1 removed 2 taken 1").unwrap();
-        let after = Counts::parse("total: added 9 taken 1 removed 3 taken 4").unwrap();
-        let round = after.with(&before, Sub::sub);
-        assert_eq!((round.added, round.removed, round.taken()), (4, 1, 3));
+        assert_eq!(parse(text), Some([30.0, 1.0, 20.0, 4.0]));
+        assert_eq!(parse("total: added 30 taken 1\n"), None);
     }
 }

@@ -5,15 +5,13 @@
 //! bench-ipc or bench-peers, whose processes end with it. This crate decides which cells make a
 //! comparison and in what order, runs the daemons they need, and prints and draws the figures.
 //! Rounds go through all cells in turn, so that other load on the machine affects each peer alike.
-pub mod addints;
-pub mod durations;
-
 mod alloc;
 mod cell;
 mod chart;
 mod comparison;
 mod daemon;
 mod document;
+pub mod durations;
 mod figures;
 mod handover;
 mod heap;
@@ -21,7 +19,6 @@ mod idle_clients;
 mod machine;
 mod peer;
 mod progress;
-mod scheduling;
 mod stages;
 mod table;
 mod targets;
@@ -40,8 +37,6 @@ pub enum Command {
     Targets(targets::Arguments),
     /// For how long clients wait when the daemon is replaced under them
     Handover(handover::Arguments),
-    /// A call that adds two integers, through the framework and raw
-    Addints(addints::Arguments),
     /// Where the time of a round trip goes, stage by stage
     Stages(stages::Arguments),
     /// Clients of several priorities on one buffer allocator whose pages are being reclaimed
@@ -51,8 +46,6 @@ pub enum Command {
     /// Drivers beside each other in emulated machines, each with a kernel of its own
     #[command(subcommand)]
     Vm(vm::Command),
-    #[command(hide = true)]
-    HeapApp(heap::app::Arguments),
 }
 
 /// Makes the measurement, prints its figures and keeps them where the arguments say.
@@ -61,11 +54,9 @@ pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
         Command::Throughput(arguments) => throughput::run(context, arguments),
         Command::Targets(arguments) => targets::run(context, arguments),
         Command::Handover(arguments) => handover::run(context, arguments),
-        Command::Addints(arguments) => addints::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
         Command::Heap(arguments) => heap::run(context, arguments),
         Command::Vm(command) => vm::run(context, command),
-        Command::HeapApp(arguments) => heap::app::run(arguments),
     }
 }

@@ -18,7 +18,6 @@ use std::time::Duration;
 const WORD_COPIES: [&str; 2] = ["--append", "clearcpuid=erms,fsrm"];
 /// Android's kernels are preemptible, too.
 pub const PREEMPTIBLE: [&str; 2] = ["--append", "preempt=full"];
-pub const KERNEL_HELP: &str = "A kernel of vm/kernels.tsv";
 /// The limit of wall time for the boot and all commands.
 const LIMIT: Duration = Duration::from_secs(7200);
 

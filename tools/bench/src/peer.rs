@@ -1,204 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The peers of a comparison: which are known, which of them can run here, and their daemons.
-use crate::cell::{output_of, parse, Cell};
+use crate::cell::{self, output_of, parse};
 use crate::comparison::Subject;
-use crate::daemon::{self, Daemon, Scratch};
+use crate::daemon::{self, find_measurer, Daemon, Scratch, FULL, PLAIN};
 use crate::figures::Figures;
 use crate::machine::Machine;
-use crate::scheduling::SchedulingOptions;
 use anybinder_mount::error::{Error, Result};
-use anybinder_mount::process::find_program;
+use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 
-/// Measures the peers that need no library; built with everything else.
-const PLAIN: &str = "bench-ipc";
-/// Measures every peer.
-const FULL: &str = "bench-peers";
-
 type StartDaemon = fn(&Path) -> Result<Daemon>;
 
-/// A peer that this program knows.
-struct Known {
-    name: &'static str,
-    /// Its name in the measuring program.
-    kind: &'static str,
-    program: &'static str,
-    /// Programs that it needs besides.
-    needs: &'static [&'static str],
-    daemon: Option<StartDaemon>,
-    /// A lower bound of a call, or what is no IPC of one machine.
-    is_measured_only_when_named: bool,
-    about: &'static str,
-}
+/// A peer that this program knows: its name, its name in a measuring program, that program, and the
+/// daemon that it needs.
+type Known = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<StartDaemon>,
+);
 
-/// A peer of a program that needs no daemon.
-const fn alone(
-    name: &'static str,
-    kind: &'static str,
-    program: &'static str,
-    about: &'static str,
-) -> Known {
-    Known {
-        name,
-        kind,
-        program,
-        needs: &[],
-        daemon: None,
-        is_measured_only_when_named: false,
-        about,
-    }
-}
+/// What is compared unless others are named.
+static USUAL: [Known; 7] = [
+    ("binder", "binder", PLAIN, Some(daemon::anybinderd)),
+    ("dbus-daemon", "dbus", FULL, Some(daemon::dbus_daemon)),
+    ("dbus-broker", "dbus", FULL, Some(daemon::dbus_broker)),
+    ("grpc", "grpc", FULL, None),
+    ("capnp", "capnp", FULL, None),
+    ("unix", "unix", PLAIN, None),
+    ("pipe", "pipe", PLAIN, None),
+];
 
-impl Known {
-    /// The same with a daemon, and the programs that it needs.
-    const fn over(self, daemon: StartDaemon, needs: &'static [&'static str]) -> Known {
-        Known {
-            daemon: Some(daemon),
-            needs,
-            ..self
-        }
-    }
-
-    const fn when_named(self) -> Known {
-        Known {
-            is_measured_only_when_named: true,
-            ..self
-        }
-    }
-}
-
-/// The peers; both machines of a peer over TLS are this one.
-const KNOWN: [Known; 14] = [
-    alone(
-        "binder",
-        "binder",
-        PLAIN,
-        "raw calls over an anybinderd of its own",
-    )
-    .over(daemon::anybinderd, &["anybinderd"]),
-    alone(
-        "binder-global",
-        "binder",
-        PLAIN,
-        "the same with one lock for everything",
-    )
-    .over(daemon::anybinderd_global, &[daemon::LOCKING_DAEMON])
-    .when_named(),
-    alone(
-        "dbus-daemon",
-        "dbus",
-        FULL,
-        "sd-bus over a private dbus-daemon",
-    )
-    .over(daemon::dbus_daemon, &["dbus-daemon"]),
-    alone(
-        "dbus-broker",
-        "dbus",
-        FULL,
-        "sd-bus over a private dbus-broker",
-    )
-    .over(
-        |directory| daemon::dbus_broker(directory, &find_measurer(FULL)?),
-        &["dbus-broker"],
-    ),
-    alone("grpc", "grpc", FULL, "gRPC (tonic) over a unix socket"),
-    alone(
-        "capnp",
-        "capnp",
-        FULL,
-        "Cap'n Proto (capnp-rpc) over a unix socket",
-    ),
-    alone("unix", "unix", PLAIN, "a unix stream socket"),
-    alone("pipe", "pipe", PLAIN, "a pair of pipes"),
-    alone(
-        "futex",
-        "futex",
-        PLAIN,
-        "0 bytes: two processes that wake each other",
-    )
-    .when_named(),
-    alone(
-        "fuse",
-        "entry",
-        PLAIN,
-        "0 bytes: an empty call into an anybinderd, without a receiver",
-    )
-    .over(daemon::anybinderd, &["anybinderd"])
-    .when_named(),
-    alone(
-        "grpc-tls",
-        "grpc-tls",
-        FULL,
-        "gRPC over TLS on the loopback device",
-    )
-    .over(daemon::keys, &["openssl"])
-    .when_named(),
-    alone(
-        "rpc-tls",
-        "rpc-tls",
-        FULL,
-        "RPC Binder (rsbinder) over TLS, without a driver",
-    )
-    .over(daemon::keys, &["openssl"])
-    .when_named(),
-    alone(
-        "link",
-        "link",
-        FULL,
-        "Binder over `anybinder export` and `link` by TLS",
-    )
-    .over(daemon::machines, &["anybinderd", "openssl"])
-    .when_named(),
-    alone(
+/// Lower bounds of a call, a framework, and what connects machines; both machines are this one.
+static WHEN_NAMED: [Known; 7] = [
+    ("futex", "futex", PLAIN, None),
+    ("fuse", "entry", PLAIN, Some(daemon::anybinderd)),
+    ("framework", "framework", FULL, Some(daemon::machines)),
+    ("grpc-tls", "grpc-tls", FULL, Some(daemon::keys)),
+    ("rpc-tls", "rpc-tls", FULL, Some(daemon::keys)),
+    ("link", "link", FULL, Some(daemon::machines)),
+    (
         "link-accessor",
         "link-accessor",
         FULL,
-        "the same for a client that asks for an accessor",
-    )
-    .over(daemon::machines, &["anybinderd", "openssl"])
-    .when_named(),
+        Some(daemon::machines),
+    ),
 ];
 
 /// A binder device to measure, and its name in the figures.
 #[derive(Clone, Debug)]
 pub struct Device {
-    label: String,
-    path: String,
-}
-
-impl Device {
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-}
-
-/// What is compared.
-#[derive(Debug, clap::Args)]
-pub struct Compared {
-    /// Peers to measure [default: all that can run; an unknown name lists them]
-    #[arg(long, value_name = "PEER,...", value_delimiter = ',')]
-    pub peers: Vec<String>,
-
-    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
-    #[arg(long, value_name = "LABEL=PATH")]
-    pub device: Vec<Device>,
-
-    /// Number of clients, each with a server of its own
-    #[arg(
-        long,
-        value_name = "N,...",
-        value_delimiter = ',',
-        default_value = "1,2,4,8,16",
-        value_parser = clap::value_parser!(u32).range(1..=64)
-    )]
-    pub pairs: Vec<u32>,
+    pub label: String,
+    pub path: String,
 }
 
 impl FromStr for Device {
@@ -217,24 +73,44 @@ impl FromStr for Device {
     }
 }
 
-/// The program that measures raw binder calls. Fails, with advice, if it is not built.
-pub fn binder_program() -> Result<PathBuf> {
-    find_measurer(PLAIN)
-}
-
-fn find_measurer(program: &str) -> Result<PathBuf> {
-    find_program(program).map_err(|_| {
-        Error::with_advice(
-            format!("The program {program} was found neither beside this one nor on PATH."),
-            format!("Build it with `make build/bin/{program}`."),
-        )
-    })
-}
-
 /// Where a peer is measured.
-enum Place {
+#[derive(Clone)]
+pub enum Place {
     Here,
     Machine(Arc<Mutex<Machine>>),
+}
+
+impl Place {
+    /// Runs a shell command, which prints one line, and returns that. Fails if the command fails.
+    pub fn run(&self, command: &str) -> Result<String> {
+        match self {
+            Place::Here => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", command]);
+                output_of(shell)
+            }
+            Place::Machine(machine) => {
+                let mut machine = machine.lock().expect("nobody panics in a machine");
+                machine.run(command)
+            }
+        }
+    }
+
+    /// Starts bench-ipc with these arguments beside what is measured there, until the result is
+    /// dropped; in a machine until that ends.
+    pub fn start_beside(&self, arguments: &str) -> Result<Option<Daemon>> {
+        let program = find_measurer(PLAIN)?;
+        if let Place::Machine(_) = self {
+            let program = program.display();
+            self.run(&format!(
+                "{program} {arguments} >/dev/null 2>&1 & sleep 0.5; echo"
+            ))?;
+            return Ok(None);
+        }
+        let mut command = Command::new(program);
+        command.args(arguments.split(' '));
+        Daemon::start(command, String::new(), Path::new("/")).map(Some)
+    }
 }
 
 /// A peer of the comparison: the program that measures it, and the daemon between its ends.
@@ -244,7 +120,7 @@ pub struct Peer {
     kind: String,
     address: Option<String>,
     daemon: Option<Daemon>,
-    place: Place,
+    pub place: Place,
 }
 
 impl Peer {
@@ -254,7 +130,7 @@ impl Peer {
     pub fn plain(name: &str, kind: &str, address: Option<&str>) -> Result<Self> {
         Ok(Peer {
             name: name.to_string(),
-            program: binder_program()?,
+            program: find_measurer(PLAIN)?,
             kind: kind.to_string(),
             address: address.map(String::from),
             daemon: None,
@@ -262,72 +138,93 @@ impl Peer {
         })
     }
 
-    /// The same, measured in this machine.
-    pub fn inside(self, machine: &Arc<Mutex<Machine>>) -> Self {
-        Peer {
-            place: Place::Machine(machine.clone()),
-            ..self
-        }
+    /// Raw calls over a device of a daemon, which ends with this peer.
+    pub fn over(daemon: Daemon, name: &str, kind: &str, address: &str) -> Result<Self> {
+        Ok(Peer {
+            daemon: Some(daemon),
+            ..Peer::plain(name, kind, Some(address))?
+        })
+    }
+
+    /// The same, measured there.
+    pub fn at(self, place: Place) -> Self {
+        Peer { place, ..self }
     }
 
     /// Runs its program once; returns what that prints.
-    pub fn print(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<String> {
-        let words = cell.arguments(&self.kind, self.address.as_deref(), scheduling);
+    pub fn print(&self, cell: &cell::Cell) -> Result<String> {
+        let words = cell.arguments(&self.kind, self.address.as_deref());
         match &self.place {
             Place::Here => {
                 let mut command = Command::new(&self.program);
                 command.args(words);
                 output_of(command)
             }
-            Place::Machine(machine) => {
-                let command = format!("{} {}", self.program.display(), words.join(" "));
-                let mut machine = machine.lock().expect("nobody panics in a machine");
-                machine.run(&command)
+            machine @ Place::Machine(_) => {
+                machine.run(&format!("{} {}", self.program.display(), words.join(" ")))
             }
         }
     }
 
     /// Measures it once, with the daemon's processor time.
-    pub fn measure(&self, cell: &Cell, scheduling: &SchedulingOptions) -> Result<Figures> {
+    pub fn measure(&self, cell: &cell::Cell) -> Result<Figures> {
         let cpu_ns = || self.daemon.as_ref().and_then(Daemon::cpu_ns);
         let before_ns = cpu_ns();
-        let mut figures: Figures = parse(&self.print(cell, scheduling)?)?;
+        let mut figures: Figures = parse(&self.print(cell)?)?;
         if let (Some(before_ns), Some(after_ns)) = (before_ns, cpu_ns()) {
             let used_us = after_ns.saturating_sub(before_ns) as f64 / 1000.0;
-            figures.daemon_us = Some(used_us / figures.calls as f64);
+            let daemon_us = used_us / figures.calls as f64;
+            figures.more.insert("daemon_us", daemon_us);
         }
         Ok(figures)
     }
 }
 
 /// Each peer as what a comparison measures.
-pub fn subjects<'a>(peers: &'a [Peer], scheduling: &'a SchedulingOptions) -> Vec<Subject<'a>> {
+pub fn subjects(peers: &[Peer]) -> Vec<Subject<'_>> {
     let subjects = peers.iter();
     subjects
-        .map(|peer| Subject::new(&peer.name, |cell| peer.measure(cell, scheduling)))
+        .map(|peer| Subject::new(&peer.name, |cell| peer.measure(cell)))
         .collect()
 }
 
+/// A peer that is started when it is first measured.
+///
+/// * `beside`: arguments of bench-ipc, for each that disturbs it from the first cell on that wants
+///   that
+pub fn started_when_needed<'a>(
+    name: &str,
+    start: impl FnOnce() -> Result<Peer> + 'a,
+    beside: Vec<String>,
+) -> Subject<'a> {
+    let start = Cell::new(Some(start));
+    let (started, disturbing) = (OnceCell::new(), OnceCell::new());
+    Subject::new(name, move |cell| {
+        if let Some(start) = start.take() {
+            let _ = started.set(start()?);
+        }
+        let peer: &Peer = started
+            .get()
+            .ok_or_else(|| Error::new("It did not start."))?;
+        if cell.is_disturbed && disturbing.get().is_none() {
+            let all = beside.iter().map(|words| peer.place.start_beside(words));
+            let _ = disturbing.set(all.collect::<Result<Vec<_>>>()?);
+        }
+        peer.measure(cell)
+    })
+}
+
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
-    let program = find_measurer(known.program)?;
-    let missing = known
-        .needs
-        .iter()
-        .find(|needs| find_program(needs).is_err());
-    if let Some(needs) = missing {
-        return Err(Error::with_advice(
-            format!("The program {needs} was not found."),
-            "`make bench` installs what the peers need.",
-        ));
-    }
-    let daemon = match known.daemon {
-        Some(start) => Some(start(&scratch.subdirectory(known.name)?)?),
+    let (name, kind, program, start) = *known;
+    let program = find_measurer(program)?;
+    let daemon = match start {
+        Some(start) => Some(start(&scratch.subdirectory(name)?)?),
         None => None,
     };
     Ok(Peer {
-        name: known.name.to_string(),
+        name: name.to_string(),
         program,
-        kind: known.kind.to_string(),
+        kind: kind.to_string(),
         address: daemon.as_ref().map(|daemon| daemon.address.clone()),
         daemon,
         place: Place::Here,
@@ -335,26 +232,33 @@ fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
 }
 
 fn start_device(device: &Device) -> Result<Peer> {
-    if let Err(err) = std::fs::File::options()
+    let opened = std::fs::File::options()
         .read(true)
         .write(true)
-        .open(&device.path)
-    {
-        return Err(Error::new(format!(
-            "{} cannot be opened: {err}.",
-            device.path
-        )));
-    }
+        .open(&device.path);
+    opened.map_err(|err| Error::new(format!("{} cannot be opened: {err}.", device.path)))?;
     Peer::plain(&device.label, "binder", Some(&device.path))
 }
 
+fn all_known() -> impl Iterator<Item = &'static Known> {
+    USUAL.iter().chain(&WHEN_NAMED)
+}
+
+fn list() -> String {
+    let names: Vec<&str> = all_known().map(|known| known.0).collect();
+    format!(
+        "The peers are {}; docs/TESTING.md says more.",
+        names.join(", ")
+    )
+}
+
 fn check_names(names: &[String]) -> Result<()> {
-    let is_known = |name: &String| KNOWN.iter().any(|known| known.name == name);
-    match names.iter().find(|name| !is_known(name)) {
+    let is_unknown = |name: &&String| all_known().all(|known| known.0 != name.as_str());
+    match names.iter().find(is_unknown) {
         None => Ok(()),
         Some(name) => Err(Error::with_advice(
             format!("There is no peer {name}."),
-            format!("The peers are:{}", list()),
+            list(),
         )),
     }
 }
@@ -362,49 +266,29 @@ fn check_names(names: &[String]) -> Result<()> {
 /// The peers of a comparison, devices first, with their daemons started. Fails if one of `names`
 /// cannot run.
 ///
-/// * `names`: the peers; if empty, all that can run and are no lower bound
-/// * `left_out`: called with the name and the reason for each that cannot run
-pub fn start(
-    names: &[String],
-    devices: &[Device],
-    scratch: &Scratch,
-    mut left_out: impl FnMut(&str, &Error),
-) -> Result<Vec<Peer>> {
+/// * `names`: the peers; if empty, all usual ones; says which of them cannot run
+pub fn start(names: &[String], devices: &[Device], scratch: &Scratch) -> Result<Vec<Peer>> {
     check_names(names)?;
-    let mut peers = Vec::new();
-    for device in devices {
-        peers.push(start_device(device)?);
-    }
-    for known in &KNOWN {
-        let is_named = names.iter().any(|name| name == known.name);
-        if !is_named && (!names.is_empty() || known.is_measured_only_when_named) {
-            continue;
-        }
-        match start_known(known, scratch) {
-            Ok(peer) => peers.push(peer),
-            Err(error) if is_named => return Err(error),
-            Err(error) => left_out(known.name, &error),
+    let peers = devices.iter().map(start_device);
+    let mut peers = peers.collect::<Result<Vec<Peer>>>()?;
+    if names.is_empty() {
+        for known in &USUAL {
+            match start_known(known, scratch) {
+                Ok(peer) => peers.push(peer),
+                Err(error) => eprintln!("{} is left out: {error}", known.0),
+            }
         }
     }
-    if peers.is_empty() {
-        return Err(Error::with_advice(
+    for known in all_known().filter(|known| names.iter().any(|name| name == known.0)) {
+        peers.push(start_known(known, scratch)?);
+    }
+    match peers.is_empty() {
+        false => Ok(peers),
+        true => Err(Error::with_advice(
             "None of the peers can run here.",
-            format!("The peers are:{}", list()),
-        ));
+            list(),
+        )),
     }
-    Ok(peers)
-}
-
-fn list() -> String {
-    let line = |known: &Known| {
-        let when = if known.is_measured_only_when_named {
-            "when named: "
-        } else {
-            ""
-        };
-        format!("\n  {:13} {when}{}", known.name, known.about)
-    };
-    KNOWN.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder bench stages`: a timestamp at each stage of a round trip.
 //!
-//! The two ends record when they send, receive, reply and are done (bench/stages.c); the driver
+//! The two ends record when they send, receive, reply and are done (bench/calls.c); the driver
 //! records the stages inside. The cost of recording is the difference to round trips without it,
 //! made in turn.
 use crate::cell::{parse, Cell, Length, Size};
-use crate::chart::{self, Bar};
 use crate::daemon::{self, Scratch};
-use crate::document::{self, Output, Part, Published};
+use crate::document::{self, Output, Published};
 use crate::durations::Durations;
 use crate::figures::median;
 use crate::peer::Peer;
 use crate::progress::Progress;
-use crate::scheduling::SchedulingOptions;
 use crate::table::Table;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Doing, Error, Result};
+use anybinder_mount::error::{Error, Result};
 use anybinder_mount::interrupt;
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
@@ -47,13 +45,6 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH")]
     device: Option<PathBuf>,
 
-    /// Write a line for each round trip to FILE, in ns since C_SEND (- for standard output)
-    #[arg(long, value_name = "FILE")]
-    rows: Option<PathBuf>,
-
-    #[command(flatten)]
-    scheduling: SchedulingOptions,
-
     #[command(flatten)]
     output: Output,
 }
@@ -75,7 +66,7 @@ fn exchange(device: &Path, arguments: &Arguments) -> Result<Ends> {
         ..Cell::default()
     };
     let peer = Peer::plain("stages", "stages", Some(&device.to_string_lossy()))?;
-    parse(&peer.print(&cell, &arguments.scheduling)?)
+    parse(&peer.print(&cell)?)
 }
 
 fn measure(device: &Path, arguments: &Arguments) -> Result<Results> {
@@ -145,17 +136,13 @@ impl Results {
         ))
     }
 
-    /// The rows as text: a heading, then a line for each round trip.
-    fn table(&self) -> String {
-        let mut text = format!("round\t{}\n", STAGES.join("\t"));
-        for (round, row) in &self.rows {
-            text += &round.to_string();
-            for time_ns in row {
-                text += &format!("\t{}", time_ns.saturating_sub(row[0]));
-            }
-            text.push('\n');
-        }
-        text
+    /// The number of the round of each round trip, and the time of each stage, in ns since the
+    /// first.
+    fn rows(&self) -> Vec<(u32, Row)> {
+        let rows = self.rows.iter();
+        let since_first = |row: &Row| row.map(|time_ns| time_ns.saturating_sub(row[0]));
+        rows.map(|(round, row)| (*round, since_first(row)))
+            .collect()
     }
 }
 
@@ -170,6 +157,8 @@ fn document_of(results: &Results, steps: &[Step], arguments: &Arguments) -> Valu
         "request_bytes": arguments.size.request_bytes,
         "reply_bytes": arguments.size.reply_bytes,
         "steps": steps,
+        "stages": STAGES,
+        "rows": results.rows(),
         "without_recording_us": cost.map(|cost| cost.0),
         "with_recording_us": cost.map(|cost| cost.1),
         "recording_ratio": cost.map(|cost| cost.2),
@@ -192,82 +181,36 @@ fn table_of(steps: &[Step]) -> Table {
     table
 }
 
-/// What is at work in a step, by number.
-const PARTIES: [&str; 3] = [
-    "inside the driver",
-    "client, and between it and the driver",
-    "server, and between it and the driver",
-];
-
-fn party(step: &Step) -> usize {
-    let (from, to) = step.name.split_once(" to ").unwrap_or_default();
-    match (from.starts_with('K'), to.starts_with('K')) {
-        (true, true) => 0,
-        _ if from.starts_with('S') || to.starts_with('S') => 2,
-        _ => 1,
-    }
-}
-
-/// A bar for each step, which begins where the one before ends.
-fn picture_of(steps: &[Step]) -> String {
-    let total_us: f64 = steps.iter().map(|step| step.p50_us).sum();
-    let bars = steps.iter().map(|step| Bar {
-        name: step.name.clone(),
-        length: step.p50_us,
-        words: format!("{:.2} us, {:.1} %", step.p50_us, step.share * 100.0),
-        colour: party(step),
-    });
-    let title = format!("a round trip of {total_us:.1} us, step by step (medians)");
-    chart::draw_bars(&title, &bars.collect::<Vec<_>>(), &PARTIES)
-}
-
-fn write_rows(results: &Results, path: &Path) -> Result<()> {
-    if path == Path::new("-") {
-        print!("{}", results.table());
-        return Ok(());
-    }
-    std::fs::write(path, results.table()).doing(|| format!("writing {}", path.display()))
-}
-
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     interrupt::defer();
     let results = match &arguments.device {
-        Some(device) => {
-            arguments.scheduling.apply()?;
-            measure(device, arguments)?
-        }
+        Some(device) => measure(device, arguments)?,
         None => {
             daemon::gain_mount_right()?;
-            arguments.scheduling.apply()?;
             let scratch = Scratch::new()?;
             let daemon = daemon::anybinderd(&scratch.0)?;
             measure(Path::new(&daemon.address), arguments)?
         }
     };
     let steps = results.steps()?;
-    if let Some(path) = &arguments.rows {
-        write_rows(&results, path)?;
-    }
-    let mut parts = vec![
-        Part::Words(format!(
-            "{} of {} round trips recorded from end to end, {} each way",
-            results.rows.len(),
-            u64::from(arguments.rounds) * arguments.calls,
-            arguments.size
-        )),
-        Part::Table(table_of(&steps)),
-    ];
-    parts.extend(results.cost().map(|(without_us, with_us, ratio)| {
-        Part::Words(format!(
+    let mut text = format!(
+        "{} of {} round trips recorded from end to end, {} each way\n\n{}\n",
+        results.rows.len(),
+        u64::from(arguments.rounds) * arguments.calls,
+        arguments.size,
+        table_of(&steps).text()
+    );
+    if let Some((without_us, with_us, ratio)) = results.cost() {
+        text += &format!(
             "round trip (p50): {without_us:.2} us without recording, {with_us:.2} us with it, \
-             {ratio:.2} x within a round"
-        ))
-    }));
+             {ratio:.2} x within a round\n"
+        );
+    }
     let figures = Published {
         name: "stages",
         document: document_of(&results, &steps, arguments),
-        picture: Some(picture_of(&steps)),
-        parts,
+        picture: None,
+        text,
     };
     figures.publish(context, &arguments.output)?;
     Ok(ExitCode::SUCCESS)

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of figures: for people as columns, for a page as Markdown.
-use std::fmt::Write;
-
-enum Line {
-    /// What the following rows are of.
-    Title(String),
-    Row(Vec<String>),
-}
+//! Tables of figures in Markdown, with columns as wide as their entries: for people, and for a page
+//! as they are.
 
 /// A name in the first column, figures in the others.
 pub struct Table {
-    heads: Vec<String>,
-    lines: Vec<Line>,
+    /// The headings first.
+    rows: Vec<Vec<String>>,
 }
 
 /// A figure with so many decimals; None: there is none.
@@ -23,67 +17,39 @@ impl Table {
     /// * `heads`: of all columns; the first may be empty
     pub fn new(heads: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Table {
-            heads: heads.into_iter().map(Into::into).collect(),
-            lines: Vec::new(),
+            rows: vec![heads.into_iter().map(Into::into).collect()],
         }
     }
 
-    pub fn title(&mut self, title: String) {
-        self.lines.push(Line::Title(title));
-    }
-
+    /// A row; the columns that it has no entries for are empty.
     pub fn row(&mut self, entries: impl IntoIterator<Item = impl Into<String>>) {
-        let entries = entries.into_iter().map(Into::into);
-        self.lines.push(Line::Row(entries.collect()));
+        let mut row: Vec<String> = entries.into_iter().map(Into::into).collect();
+        row.resize(self.rows[0].len(), String::new());
+        self.rows.push(row);
     }
 
-    fn rows(&self) -> impl Iterator<Item = &Vec<String>> {
-        self.lines.iter().filter_map(|line| match line {
-            Line::Title(_) => None,
-            Line::Row(row) => Some(row),
-        })
-    }
-
-    /// Columns as wide as their entries, names at the left and figures at the right of theirs.
+    /// Names at the left and figures at the right of their columns.
     pub fn text(&self) -> String {
-        let mut widths = vec![0; self.heads.len()];
-        for row in std::iter::once(&self.heads).chain(self.rows()) {
-            for (width, entry) in widths.iter_mut().zip(row) {
-                *width = entry.chars().count().max(*width);
-            }
-        }
-        let columns = |entries: &[String]| {
-            let mut text = format!("  {:1$}", entries[0], widths[0]);
-            for (entry, width) in entries.iter().zip(&widths).skip(1) {
-                let _ = write!(text, "  {entry:>width$}");
-            }
-            text.trim_end().to_string() + "\n"
+        let width = |column: usize| {
+            let entries = self.rows.iter().map(|row| row[column].chars().count());
+            entries.max().unwrap_or(0)
         };
-        let mut text = columns(&self.heads);
-        for line in &self.lines {
-            match line {
-                Line::Title(title) => text += &format!("{title}\n"),
-                Line::Row(row) => text += &columns(row),
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let mut text = format!("| {:1$} |", row[0], widths[0]);
+            for (entry, width) in row.iter().zip(&widths).skip(1) {
+                text += &format!(" {entry:>width$} |");
             }
-        }
-        text
-    }
-
-    /// A table for each title.
-    pub fn markdown(&self) -> String {
-        let row = |entries: &[String]| format!("| {} |\n", entries.join(" | "));
-        let head = row(&self.heads) + &"|---".repeat(self.heads.len()) + "|\n";
-        let mut text = String::new();
-        if !matches!(self.lines.first(), Some(Line::Title(_))) {
-            text += &head;
-        }
-        for line in &self.lines {
-            match line {
-                Line::Title(title) => text += &format!("\n{title}:\n\n{head}"),
-                Line::Row(entries) => text += &row(entries),
-            }
-        }
-        text
+            text + "\n"
+        };
+        let rules = widths[1..].iter().map(|width| "-".repeat(width + 1) + ":|");
+        let rule = format!(
+            "|{}|{}\n",
+            "-".repeat(widths[0] + 2),
+            rules.collect::<String>()
+        );
+        let rows: String = self.rows[1..].iter().map(line).collect();
+        line(&self.rows[0]) + &rule + &rows
     }
 }
 
@@ -91,23 +57,13 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::new(["", "p50 us"]);
-        table.title("1 pair".to_string());
-        table.row(["binder".to_string(), number(Some(15.84), 1)]);
-        table.row(["x", "-"]);
-        table
-    }
-
     #[test]
     fn columns_are_as_wide_as_needed() {
-        let wanted = "          p50 us\n1 pair\n  binder    15.8\n  x            -\n";
-        assert_eq!(table().text(), wanted);
-    }
-
-    #[test]
-    fn a_page_has_a_table_for_each_title() {
-        let wanted = "\n1 pair:\n\n|  | p50 us |\n|---|---|\n| binder | 15.8 |\n| x | - |\n";
-        assert_eq!(table().markdown(), wanted);
+        let mut table = Table::new(["1 pair", "p50 us"]);
+        table.row(["binder".to_string(), number(Some(15.84), 1)]);
+        table.row(["x"]);
+        let wanted = "| 1 pair | p50 us |\n|--------|-------:|\n| binder |   15.8 |\n\
+                      | x      |        |\n";
+        assert_eq!(table.text(), wanted);
     }
 }

@@ -6,15 +6,15 @@
 use crate::cell::{Cell, Length, Size};
 use crate::comparison::{first_to_this, Beside, Comparison, Group, Repeat, COLUMNS};
 use crate::daemon::{self, Scratch};
-use crate::document::{self, Output, Part, Published};
+use crate::document::{self, Output, Published};
 use crate::figures::{Figures, Rounds};
 use crate::idle_clients::{IdleClients, Load, Memory};
 use crate::peer;
-use crate::scheduling::{CpuList, SchedulingOptions};
 use crate::table::Table;
 use anybinder_mount::context::Context;
-use anybinder_mount::error::{Error, Result};
+use anybinder_mount::error::{Doing, Error, Result};
 use anybinder_mount::interrupt;
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 use serde::Serialize;
 use serde_json::{json, Value};
 use std::process::ExitCode;
@@ -34,6 +34,20 @@ impl Setting {
             Setting::OneCore => "one core",
             Setting::Unpinned => "unpinned",
         }
+    }
+
+    /// Moves this thread, and so all that it starts, to its CPUs.
+    ///
+    /// * `usable`: those of this process
+    fn apply(self, usable: &CpuSet) -> Result<()> {
+        let mut cpus = *usable;
+        if self == Setting::OneCore {
+            let mut all = (0..CpuSet::MAX_CPU).rev();
+            let last = all.find(|cpu| usable.is_set(*cpu));
+            cpus.clear();
+            last.into_iter().for_each(|cpu| cpus.set(cpu));
+        }
+        sched_setaffinity(None, &cpus).doing(|| "choosing a CPU".to_string())
     }
 }
 
@@ -62,8 +76,6 @@ const QUICK: [Plan; 3] = [
     (Setting::OneCore, &[1], &["0"], true),
 ];
 const FLOORS: [&str; 3] = ["binder", "futex", "fuse"];
-/// Another mode of the daemon, and lower bounds of a call: no other peers.
-const NO_OTHERS: [&str; 4] = ["binder", "binder-global", "futex", "fuse"];
 
 /// Where, pairs, bytes each way, whether round trips (their p50) or calls per second are compared
 /// with which peer, and the limit of the ratio: round trips at most, calls at least.
@@ -114,18 +126,22 @@ struct Target {
 }
 
 impl Target {
-    fn new(name: String, value: f64, limit: f64, at_most: bool, unit: &'static str) -> Self {
+    fn at_most(name: String, value: f64, limit: f64, unit: &'static str) -> Self {
         Target {
             name,
             value,
             limit,
-            at_most,
+            at_most: true,
             unit,
-            met: if at_most {
-                value <= limit
-            } else {
-                value >= limit
-            },
+            met: value <= limit,
+        }
+    }
+
+    fn at_least(name: String, value: f64, limit: f64, unit: &'static str) -> Self {
+        Target {
+            at_most: false,
+            met: value >= limit,
+            ..Target::at_most(name, value, limit, unit)
         }
     }
 
@@ -142,17 +158,13 @@ impl Target {
     }
 }
 
-/// A place where others make more calls: our calls per second to theirs.
-type Behind = (String, Vec<(String, f64)>);
-
 /// What a run finds.
 #[derive(Default)]
 struct Found {
     comparisons: Vec<Value>,
-    parts: Vec<Part>,
+    text: String,
     picture: Option<String>,
     targets: Vec<Target>,
-    behind: Vec<Behind>,
     failures: Vec<String>,
 }
 
@@ -167,6 +179,8 @@ fn row<'a>(all: &'a Comparison, group: &'a Group, peer: &str) -> Option<&'a Roun
     found.map(|(_, rounds)| rounds)
 }
 
+type NewTarget = fn(String, f64, f64, &'static str) -> Target;
+
 fn speed_targets(all: &Comparison, setting: Setting) -> Vec<Target> {
     let targets = SPEED_TARGETS.iter().filter(|target| target.0 == setting);
     let found = targets.filter_map(|(_, pairs, bytes, is_time, other, limit)| {
@@ -174,40 +188,15 @@ fn speed_targets(all: &Comparison, setting: Setting) -> Vec<Target> {
             |group: &&Group| group.cell.pairs == *pairs && group.cell.size == size(bytes);
         let group = all.groups.iter().find(is_wanted)?;
         let (ours, theirs) = (row(all, group, "binder")?, row(all, group, other)?);
-        let figure = if *is_time {
-            Figures::p50_us
-        } else {
-            Figures::calls_per_s
+        let place = format!("{}, {}", setting.name(), group.title);
+        let target = |what: &str, figure: fn(&Figures) -> f64, new: NewTarget| {
+            let name = format!("binder, {what} / {other}: {place}");
+            Some(new(name, ours.ratio(theirs, figure)?, *limit, "x"))
         };
-        let what = if *is_time { "round trip" } else { "calls/s" };
-        let place = format!("{}, {}", setting.name(), group.title);
-        let name = format!("binder, {what} / {other}: {place}");
-        Some(Target::new(
-            name,
-            ours.ratio(theirs, figure)?,
-            *limit,
-            *is_time,
-            "x",
-        ))
-    });
-    found.collect()
-}
-
-fn behind(all: &Comparison, setting: Setting) -> Vec<Behind> {
-    let found = all.groups.iter().filter_map(|group| {
-        let ours = row(all, group, "binder")?;
-        let rows = group.rows.iter();
-        let mut faster: Vec<(String, f64)> = rows
-            .map(|(number, rounds)| (&all.subjects[*number].peer, rounds))
-            .filter(|(peer, _)| !NO_OTHERS.contains(&peer.as_str()))
-            .filter_map(|(peer, rounds)| {
-                let ratio = ours.ratio(rounds, Figures::calls_per_s)?;
-                (ratio < 1.0).then(|| (peer.clone(), ratio))
-            })
-            .collect();
-        faster.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let place = format!("{}, {}", setting.name(), group.title);
-        (!faster.is_empty()).then_some((place, faster))
+        match *is_time {
+            true => target("round trip", Figures::p50_us, Target::at_most),
+            false => target("calls/s", Figures::calls_per_s, Target::at_least),
+        }
     });
     found.collect()
 }
@@ -217,49 +206,34 @@ impl Found {
         let (setting, pairs, sizes, is_floors) = *plan;
         let (rounds, duration_ms) = if arguments.quick { (3, 120) } else { (5, 200) };
         let duration = Duration::from_millis(arguments.duration_ms.unwrap_or(duration_ms));
-        let usable = CpuList::usable()?;
-        if setting == Setting::OneCore {
-            usable.last().apply()?;
-        }
+        let usable = sched_getaffinity(None).doing(|| "asking for the CPUs".to_string())?;
+        setting.apply(&usable)?;
         let names = match is_floors {
             true => FLOORS.map(String::from).to_vec(),
             false => arguments.peers.clone(),
         };
         let scratch = Scratch::new()?;
-        let peers = peer::start(&names, &[], &scratch, |name, why| {
-            eprintln!("{name} is left out: {why}");
-        })?;
-        let ends = SchedulingOptions::default();
-        let subjects = peer::subjects(&peers, &ends);
-        let (mut groups, count) = (Vec::new(), subjects.len());
-        for bytes in sizes {
-            for pairs in pairs {
-                let cell = Cell {
-                    pairs: *pairs,
-                    size: size(bytes),
-                    length: Length::Duration(duration),
-                    ..Cell::default()
-                };
-                groups.push(Group::of(cell, 0..count));
-            }
-        }
+        let peers = peer::start(&names, &[], &scratch)?;
+        let subjects = peer::subjects(&peers);
+        let sizes: Vec<Size> = sizes.iter().map(|one| size(one)).collect();
+        let groups = Group::grid(&sizes, pairs, subjects.len(), |_| Cell {
+            length: Length::Duration(duration),
+            ..Cell::default()
+        });
         let mut all = Comparison::new(subjects, groups);
         all.measure(Repeat::Rounds(arguments.rounds.unwrap_or(rounds)))?;
         self.failures.append(&mut all.failures.clone());
         if !is_floors {
             self.targets.extend(speed_targets(&all, setting));
-            self.behind.extend(behind(&all, setting));
         }
         let beside: Beside = first_to_this;
         let table = all.table(&COLUMNS, Some(("binder/this".to_string(), beside)));
         let arguments = json!({ "setting": setting.name() });
         let figures = all.published("throughput", arguments, String::new(), table);
-        if setting == Setting::Unpinned {
-            self.picture = figures.picture;
-        }
+        self.picture = self.picture.take().or(figures.picture);
         self.comparisons.push(figures.document);
-        self.parts.extend(figures.parts);
-        usable.apply()
+        self.text += &format!("{}:\n{}\n", setting.name(), figures.text);
+        Setting::Unpinned.apply(&usable)
     }
 }
 
@@ -285,31 +259,26 @@ fn memory_targets(clients: u32, [idle, full]: &[Memory; 2]) -> Vec<Target> {
     let own = |memory: &Memory| mib(memory.pss_kib - memory.pss_shmem_kib);
     let name = |what: &str| format!("{clients} clients, {what}");
     let threads = full.threads as f64 - idle.threads as f64;
+    let beyond = own(full) - own(idle);
     vec![
-        Target::new(
+        Target::at_most(
             "idle daemon, memory".to_string(),
             mib(idle.pss_kib),
             10.0,
-            true,
             "MiB",
         ),
-        Target::new(
-            name("memory beyond buffers"),
-            own(full) - own(idle),
-            100.0,
-            true,
-            "MiB",
-        ),
+        Target::at_most(name("memory beyond buffers"), beyond, 100.0, "MiB"),
         // The helper process starts a thread that closes files when there is one to close.
-        Target::new(name("threads more than idle"), threads, 1.0, true, ""),
+        Target::at_most(name("threads more than idle"), threads, 1.0, ""),
     ]
 }
 
-fn measure(arguments: &Arguments) -> Result<(Found, Option<[Memory; 2]>)> {
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    interrupt::defer();
+    daemon::gain_mount_right()?;
     let mut found = Found::default();
     let plans: &[Plan] = if arguments.quick { &QUICK } else { &FULL };
     for plan in plans {
-        found.parts.push(Part::Words(format!("{}:", plan.0.name())));
         found.compare(arguments, plan)?;
     }
     let memory = match arguments.clients {
@@ -317,39 +286,19 @@ fn measure(arguments: &Arguments) -> Result<(Found, Option<[Memory; 2]>)> {
         clients => Some(measure_memory(clients)?),
     };
     if let Some(memory) = &memory {
-        found
-            .targets
-            .extend(memory_targets(arguments.clients, memory));
+        let targets = memory_targets(arguments.clients, memory);
+        found.targets.extend(targets);
     }
-    Ok((found, memory))
-}
-
-pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    interrupt::defer();
-    daemon::gain_mount_right()?;
-    let (mut found, memory) = measure(arguments)?;
     let mut table = Table::new(["target", "measured", "wanted", ""]);
-    found
-        .targets
-        .iter()
-        .for_each(|target| table.row(target.row()));
-    found.parts.push(Part::Table(table));
-    if !found.behind.is_empty() {
-        let mut table = Table::new(["where others make more calls", "our calls/s to theirs"]);
-        for (place, peers) in &found.behind {
-            let peers = peers
-                .iter()
-                .map(|(peer, ratio)| format!("{peer} {ratio:.2}"));
-            table.row([place.clone(), peers.collect::<Vec<_>>().join(", ")]);
-        }
-        found.parts.push(Part::Table(table));
-    }
-    let met = found.targets.iter().filter(|target| target.met).count();
-    found.parts.push(Part::Words(format!(
-        "{met} of {} targets met, {} measurements failed",
+    found.targets.iter().for_each(|one| table.row(one.row()));
+    let text = format!(
+        "{}{}\n{} of {} targets met, {} measurements failed\n",
+        found.text,
+        table.text(),
+        found.targets.iter().filter(|one| one.met).count(),
         found.targets.len(),
         found.failures.len()
-    )));
+    );
     let figures = Published {
         name: "targets",
         document: json!({
@@ -358,11 +307,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             "comparisons": found.comparisons,
             "memory": memory.map(|[idle, full]| json!({ "idle": idle, "full": full })),
             "targets": found.targets,
-            "behind": found.behind,
             "failures": found.failures,
         }),
         picture: found.picture,
-        parts: found.parts,
+        text,
     };
     figures.publish(context, &arguments.output)?;
     match found.failures.is_empty() {
@@ -398,20 +346,6 @@ mod tests {
     }
 
     #[test]
-    fn the_places_where_others_are_faster_are_named() {
-        let all = comparison(&[
-            ("binder", &[10, 20, 30]),
-            ("pipe", &[100, 40, 60]),
-            ("grpc", &[9, 21, 29]),
-            ("futex", &[99, 99, 99]),
-            ("unix", &[20, 30, 40]),
-        ]);
-        let wanted = [("pipe".to_string(), 0.5), ("unix".to_string(), 20.0 / 30.0)];
-        let place = "unpinned, 4 pairs, 0 B".to_string();
-        assert_eq!(behind(&all, Setting::Unpinned), [(place, wanted.to_vec())]);
-    }
-
-    #[test]
     fn targets_are_met_or_missed() {
         let all = comparison(&[("binder", &[15, 15]), ("dbus-daemon", &[10, 10])]);
         let [one] = &speed_targets(&all, Setting::Unpinned)[..] else {
@@ -420,7 +354,7 @@ mod tests {
         assert_eq!((one.value, one.met), (1.5, true));
         assert!(speed_targets(&all, Setting::OneCore).is_empty());
         assert_eq!(
-            Target::new(String::new(), 2.0, 1.0, true, "x").row()[3],
+            Target::at_most(String::new(), 2.0, 1.0, "x").row()[3],
             "MISSED"
         );
     }
@@ -431,7 +365,6 @@ mod tests {
             pss_kib,
             pss_shmem_kib,
             threads,
-            files: 0,
         };
         let all = memory_targets(9, &[memory(2048, 1024, 5), memory(8192, 4096, 7)]);
         let values: Vec<f64> = all.iter().map(|one| one.value).collect();

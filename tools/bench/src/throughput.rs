@@ -4,8 +4,7 @@ use crate::cell::{Cell, Length, Size};
 use crate::comparison::{first_to_this, Beside, Comparison, Group, Repeat, COLUMNS};
 use crate::daemon::{self, Scratch};
 use crate::document::Output;
-use crate::peer::{self, Compared};
-use crate::scheduling::SchedulingOptions;
+use crate::peer::{self, Device};
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Error, Kind, Result};
 use anybinder_mount::interrupt;
@@ -18,8 +17,23 @@ const PAUSE_US: u64 = 1000;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    #[command(flatten)]
-    compared: Compared,
+    /// Peers to measure [default: all that can run; an unknown name lists them]
+    #[arg(long, value_name = "PEER,...", value_delimiter = ',')]
+    peers: Vec<String>,
+
+    /// A binder device to measure too, e.g. stock=/dev/binder; may be given several times
+    #[arg(long, value_name = "LABEL=PATH")]
+    device: Vec<Device>,
+
+    /// Number of clients, each with a server of its own
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16",
+        value_parser = clap::value_parser!(u32).range(1..=64)
+    )]
+    pairs: Vec<u32>,
 
     /// Bytes of a call: both ways, or REQUEST/REPLY
     #[arg(
@@ -56,9 +70,6 @@ pub struct Arguments {
     rounds: u32,
 
     #[command(flatten)]
-    scheduling: SchedulingOptions,
-
-    #[command(flatten)]
     output: Output,
 }
 
@@ -68,21 +79,12 @@ impl Arguments {
             Some(count) => Length::Calls(count),
             None => Length::Duration(Duration::from_millis(self.duration_ms)),
         };
-        let mut groups = Vec::new();
-        for size in &self.sizes {
-            for pairs in &self.compared.pairs {
-                let cell = Cell {
-                    pairs: *pairs,
-                    size: *size,
-                    length,
-                    delay_us: if self.measured > 0 { PAUSE_US } else { 0 },
-                    measured: self.measured,
-                    ..Cell::default()
-                };
-                groups.push(Group::of(cell, 0..subjects));
-            }
-        }
-        groups
+        Group::grid(&self.sizes, &self.pairs, subjects, |_| Cell {
+            length,
+            delay_us: if self.measured > 0 { PAUSE_US } else { 0 },
+            measured: self.measured,
+            ..Cell::default()
+        })
     }
 }
 
@@ -110,7 +112,7 @@ fn show(context: &Context, arguments: &Arguments, all: &Comparison) -> Result<()
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let (measured, pairs) = (arguments.measured, &arguments.compared.pairs);
+    let (measured, pairs) = (arguments.measured, &arguments.pairs);
     if measured > 0 && pairs.iter().any(|pairs| *pairs <= measured) {
         return Err(Error::new(format!(
             "--measured {0} needs more than {0} pairs, so that there is a load beside them.",
@@ -120,13 +122,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     interrupt::defer();
     daemon::gain_mount_right()?;
-    let (compared, scheduling) = (&arguments.compared, &arguments.scheduling);
-    scheduling.apply()?;
     let scratch = Scratch::new()?;
-    let peers = peer::start(&compared.peers, &compared.device, &scratch, |name, why| {
-        eprintln!("{name} is left out: {why}");
-    })?;
-    let subjects = peer::subjects(&peers, scheduling);
+    let peers = peer::start(&arguments.peers, &arguments.device, &scratch)?;
+    let subjects = peer::subjects(&peers);
     let groups = arguments.groups(subjects.len());
     let mut all = Comparison::new(subjects, groups);
     all.measure(Repeat::Rounds(arguments.rounds))?;
