@@ -35,7 +35,7 @@ def run(suite, name, *options, timeout=3700):
 @pytest.mark.parametrize("backend", DAEMONS)
 def test_daemon(program, suite, backend):
     where = run_backend.BACKENDS.get(backend)
-    for name in ("anybinder-conformance", where.program) if where else ("conformance-engine",):
+    for name in ("anybinder-conformance", "anybinderd") if where else ("conformance-engine",):
         program(name)
     run(suite, backend, timeout=7000 if where and "calls" in backend else 800)
 
