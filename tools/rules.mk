@@ -23,11 +23,9 @@ $(BIN)/anybinder: $(RUST_SOURCES)
 	$(Q)install $(RUST_RELEASE)/anybinder $@
 	$(if $(DEMO),@touch -d @0 $@)
 
-# Not in PROGRAMS: only a cluster needs it, and its crates take long to build. With its test, so
-# that the time limit of that is not for compiling. After the command, also with make -j: cargo
-# locks its directory.
+# Not in PROGRAMS: only a cluster needs it, and its crates take long to build. After the command, also
+# with make -j: cargo locks its directory.
 TEST_PROGRAMS += $(BIN)/anybinder-device-plugin
-PLUGIN_TARGETS := $(RUST_PACKAGES) -p anybinder-device-plugin --test kubelet
 .PHONY: device-plugin
 # device-plugin: the device plugin for Kubernetes, build/bin/anybinder-device-plugin
 device-plugin: $(BIN)/anybinder-device-plugin
@@ -35,7 +33,7 @@ $(BIN)/anybinder-device-plugin: $(shell find $(addprefix tools/,cli device-plugi
 		tools/Cargo.lock | $(BIN)/anybinder
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,anybinder-device-plugin)$(RUST_BUILD) \
-		$(PLUGIN_TARGETS) --bin anybinder-device-plugin
+		$(RUST_PACKAGES) -p anybinder-device-plugin --bin anybinder-device-plugin
 	$(Q)install $(RUST_RELEASE)/$(@F) $@
 
 LINT_TARGETS += lint-rust

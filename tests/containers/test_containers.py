@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from anybinder.daemon import Daemon
-from building import TOP, environment, variable
+from building import TOP
 
 HERE = f"{TOP}/tests/containers"
 LONG = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -27,22 +27,10 @@ def test_containers(suite, tool):
     suite([f"{HERE}/tool_cases.sh", tool], timeout=600)
 
 
-def test_device_plugin(program):
-    """The device plugin of Kubernetes beside a kubelet that only does what concerns plugins, and a
-    daemon (tools/device-plugin/tests/kubelet.rs)."""
-    program("anybinder-device-plugin")
-    words = [*variable("CARGO"), "test", "--quiet", "--release", "--locked", "--manifest-path",
-             "tools/Cargo.toml", *variable("PLUGIN_TARGETS")]
-    done = subprocess.run(words, cwd=TOP, stdin=subprocess.DEVNULL,
-                          env={**environment(), "ANYBINDERD": f"{TOP}/build/bin/anybinderd"},
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    assert not done.returncode, done.stdout
-
-
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_types_of_kubernetes(program, scratch):
-    """The same, and the manifests, in the words of Kubernetes' own Go types, which the module proxy
+    """The device plugin and the manifests in the words of Kubernetes' own Go types, which the module proxy
     has."""
     if not shutil.which("go"):
         pytest.skip("go is missing")

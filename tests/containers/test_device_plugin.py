@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The device plugin of Kubernetes beside a kubelet that only does what concerns plugins, and a
+daemon. The kubelet's messages and paths are written out here once more: they are what is tested."""
+import concurrent.futures
+import contextlib
+import os
+import queue
+
+import pytest
+from anybinder.bus import Bus
+from anybinder.driver import Client
+from anybinder.process import PATIENCE_S
+
+grpc = pytest.importorskip("grpc", reason="needs python3-grpcio: `make setup` installs it")
+NAMES = ("binder", "hwbinder", "vndbinder")
+
+
+def message(*fields):
+    """A message of Protocol Buffers: (number, text or message), shorter than 128 bytes each."""
+    return b"".join(bytes([number << 3 | 2, len(content)]) + content for number, content in fields)
+
+
+def varint(data, at):
+    value = shift = 0
+    while data[at] & 0x80:
+        value |= (data[at] & 0x7f) << shift
+        shift, at = shift + 7, at + 1
+    return value | data[at] << shift, at + 1
+
+
+def fields(data, wanted):
+    """The texts and messages with a number in a message."""
+    at, found = 0, []
+    while at < len(data):
+        key, at = varint(data, at)
+        length, at = varint(data, at)
+        if key & 7 == 2:
+            if key >> 3 == wanted:
+                found.append(data[at:at + length])
+            at += length
+    return found
+
+
+def texts(data, *numbers):
+    return tuple(fields(data, number)[0].decode() for number in numbers)
+
+
+class Kubelet(grpc.GenericRpcHandler):
+    """One life of the kubelet, as a context: all sockets are removed, then its own is made."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.registered = queue.Queue()
+        self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(2), handlers=[self])
+
+    def service(self, handler_call_details):
+        assert handler_call_details.method == "/v1beta1.Registration/Register"
+        return grpc.unary_unary_rpc_method_handler(self.register)
+
+    def register(self, request, _):
+        self.registered.put(texts(request, 1, 2, 3))
+        return b""
+
+    def __enter__(self):
+        for name in os.listdir(self.directory):
+            # The plugin may remove its own first, to make a new one.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self.directory}/{name}")
+        self.server.add_insecure_port(f"unix:{self.directory}/kubelet.sock")
+        self.server.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.stop(None)
+
+    def plugins(self, count):
+        """The plugins that register next, by resource."""
+        plugins = {}
+        while len(plugins) < count:
+            version, endpoint, resource = self.registered.get(timeout=PATIENCE_S)
+            assert version == "v1beta1" and "/" not in endpoint
+            plugin = Plugin(f"unix:{self.directory}/{endpoint}")
+            # A socket that was removed when this kubelet began is followed by another.
+            with contextlib.suppress(grpc.RpcError):
+                plugin.call("GetDevicePluginOptions")
+                plugins[resource] = plugin
+        return plugins
+
+
+class Plugin:
+    """Calls a plugin."""
+
+    def __init__(self, address):
+        self.channel = grpc.insecure_channel(address)
+
+    def call(self, method, request=b""):
+        call = self.channel.unary_unary(f"/v1beta1.DevicePlugin/{method}")
+        return call(request, timeout=PATIENCE_S)
+
+    def lists(self):
+        """The state of each device by its id, whenever it changes."""
+        call = self.channel.unary_stream("/v1beta1.DevicePlugin/ListAndWatch")
+        for devices in call(b"", timeout=PATIENCE_S):
+            yield dict(texts(device, 1, 2) for device in fields(devices, 1))
+
+    def allocate(self, *containers):
+        """What each of these containers finds where: the node's files by the paths inside."""
+        given = self.call("Allocate", message(*[
+            (1, message(*[(1, one.encode()) for one in ids])) for ids in containers]))
+        return [dict(texts(bind, 1, 2) for bind in fields(one, 2)) for one in fields(given, 1)]
+
+
+@contextlib.contextmanager
+def manager_of(path):
+    """Is context manager of the device; false if there is one."""
+    with Client(path) as client:
+        try:
+            client.become_manager()
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
+@pytest.fixture(name="bus")
+def started_bus(root, program):    # pylint: disable=unused-argument
+    for name in ("anybinder", "anybinderd"):
+        program(name)
+    with Bus(managers="") as bus:
+        yield bus
+
+
+@pytest.fixture
+def directory(bus, program, tmp_path):
+    """The directory of a kubelet, which comes up later than the plugin."""
+    words = [program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path)]
+    with bus.started(*words, "--contexts=3", "--shared=2", is_program=True, stdout=None):
+        yield str(tmp_path)
+
+
+@pytest.fixture(name="plugins")
+def registered_plugins(directory):    # pylint: disable=redefined-outer-name
+    """What pods get of their own, and what they share."""
+    with Kubelet(directory) as kubelet:
+        plugins = kubelet.plugins(2)
+        yield plugins["anybinder.dev/binder"], plugins["anybinder.dev/binder-shared"]
+
+
+def check_contexts(own):
+    one, other = own.allocate(["pod0"], ["pod2"])
+    for name in NAMES:
+        path = f"/dev/{name}"
+        assert one[path] == one[f"/dev/binderfs/{name}"]
+        with manager_of(one[path]) as first, manager_of(other[path]) as second:
+            assert first and second, f"{name} is shared"
+            with manager_of(one[path]) as third:
+                assert not third, f"{name} has two managers"
+    assert "/dev/binderfs/features" in one and "/dev/binderfs" not in one, one
+
+
+def test_contexts_are_apart_with_each_kubelet(directory):
+    for _ in range(2):
+        with Kubelet(directory) as kubelet:
+            check_contexts(kubelet.plugins(2)["anybinder.dev/binder"])
+
+
+def test_a_context_is_made_anew(plugins):
+    """Who has it still open has no part in what the next pod gets under the same name."""
+    first, = plugins[0].allocate(["pod1"])
+    with manager_of(first["/dev/binder"]) as before:
+        second, = plugins[0].allocate(["pod1"])
+        with manager_of(second["/dev/binder"]) as after:
+            assert first == second and before and after
+
+
+@pytest.mark.parametrize("ids", [[], ["pod0", "pod1"], ["pod3"], ["pod01"], ["pod+1"], ["../x"]],
+                         ids=" ".join)
+def test_wrong_requests_are_refused(plugins, ids):
+    with pytest.raises(grpc.RpcError) as refused:
+        plugins[0].allocate(ids)
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+def test_neither_option_is_announced(plugins):
+    assert plugins[0].call("GetDevicePluginOptions") == b""
+    with pytest.raises(grpc.RpcError) as refused:
+        plugins[0].call("PreStartContainer")
+    assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_shared_devices_are_the_machines(bus, plugins):
+    plugins[0].allocate(["pod0"])
+    one, other = plugins[1].allocate(["shared0"], ["shared1"])
+    assert one == other
+    assert one["/dev/binder"] == one["/dev/binderfs/binder"] == bus.path()
+    assert "/dev/binderfs" not in one and "pod" not in "".join(one), one
+
+
+def test_a_daemon_that_returns_has_the_devices(bus, plugins):
+    own, _ = plugins
+    lists = own.lists()
+    assert next(lists) == dict.fromkeys(("pod0", "pod1", "pod2"), "Healthy")
+    bus.run("down")
+    assert next(one for one in lists if "Healthy" not in one.values())
+    with pytest.raises(grpc.RpcError):
+        own.allocate(["pod0"])
+    bus.run("up", "--mode", "0666", "--managers", "")
+    assert next(one for one in lists if "Unhealthy" not in one.values())
+    with manager_of(bus.path("pod0-vndbinder")) as is_made:
+        assert is_made
