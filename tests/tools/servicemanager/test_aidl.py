@@ -10,17 +10,20 @@ import pytest
 from anybinder.driver import DUMP, INTERFACE, PING, SHELL, TF_ONE_WAY, Bytes, Failed
 from anybinder.parcel import OLD, Parcel
 from anybinder.process import children_of, memory_kib, ready_child, run_child, until
-from anybinder.servicemanager import (CALLBACK, CODES, DESCRIPTOR, ILLEGAL_ARGUMENT, ILLEGAL_STATE,
-                                      INVALID_OPERATION, LEVELS, NOT_ENOUGH_DATA, SECURITY, SERVICE,
-                                      UNKNOWN_TRANSACTION, Client)
+from anybinder.servicemanager import (BAD_TYPE, CALLBACK, CODES, DESCRIPTOR, ILLEGAL_ARGUMENT,
+                                      ILLEGAL_STATE, INVALID_OPERATION, LEVELS, NOT_ENOUGH_DATA,
+                                      SECURITY, SERVICE, UNKNOWN_TRANSACTION, UNSUPPORTED_OPERATION,
+                                      Client)
 
 NAME = "anybinder.test"
 USER = 3900007
+NR_CALLBACKS = 256    # MAX_CALLBACKS of tools/servicemanager/src/registry/callbacks.rs
 
 
 def serve(ready, path, level, name):
     client = Client(path, level)
     assert client.add(name) == 0
+    assert client.names()    # whatever level the device is set to
     ready()
     client.serve_until_killed()
 
@@ -56,6 +59,10 @@ def use_all(path, level):
         assert sent.handle() == SERVICE
         assert client.done("unwatch", fill) == 0
         assert client.done("unwatch", fill) == ILLEGAL_STATE
+        assert client.done("watch_clients", lambda p: p.string(f"{NAME}.mine").binder(
+            SERVICE).binder(CALLBACK)) == 0
+        assert client.done("unregister", lambda p: p.string("a.none").binder(SERVICE)) == \
+            ILLEGAL_STATE
     if "debug" in codes:
         reply = client.ask("debug")
         assert reply.i32() == 0
@@ -64,6 +71,9 @@ def use_all(path, level):
         if method in codes:
             reply = client.ask(method, lambda p: p.string("a.b.IC/d"))
             assert (reply.i32(), reply.i32()) == (0, 0), method
+    if "updatable" in codes:
+        reply = client.ask("updatable", lambda p: p.string("a.b.IC/d"))
+        assert (reply.i32(), reply.string()) == (0, None)
     for method in ("get", "get2", "check", "check2"):
         if method in codes:
             for other in LEVELS:
@@ -83,6 +93,33 @@ def test_levels(new_bus, level):
             run_child(use_all, other.path(), one)
 
 
+@pytest.mark.parametrize("level", ["30", "33", "34", "36"])
+def test_a_process_is_answered_at_its_own_level(manager, level):
+    """Once that is known; the device is set to another one."""
+    client = Client(manager.path(), level)
+    assert client.add(NAME) == 0
+    assert client.find(NAME) is not None
+
+
+def ask_for_debug_info_first(path, level, device):
+    client = Client(path, level)
+    assert client.ask("debug").i32() == 0
+    assert client.add(NAME) == 0
+    assert client.find(NAME, "get") is not None
+    # r6 and r20 return it in other forms, which the device's level decides.
+    if level in ("34", device):
+        assert client.find(NAME) is not None
+
+
+@pytest.mark.parametrize("device", ["34", "35-r6", "35-r20", "36"])
+def test_both_numberings_of_api_level_35(new_bus, device):
+    """Android 15 is numbered as 14 up to r5, and has getService2 from r6 on. rsbinder asks which
+    one a service manager is by getServiceDebugInfo, the last code of each."""
+    with new_bus("--level", device) as other:
+        for level in ("34", "35-r6"):
+            run_child(ask_for_debug_info_first, other.path(), level, device)
+
+
 def test_devices(manager):
     with service(manager.path("binder"), "36"):
         with Client(manager.path("vndbinder"), "36") as client:
@@ -99,22 +136,81 @@ def test_unclear_call_is_refused_and_logged(new_bus):
         until(lambda: "looks like Android 15" in other.log())
 
 
+def whole_calls(level):
+    """A call of each method that changes something or has two forms, which have what they take."""
+    def call():
+        return Parcel(level, DESCRIPTOR).string(NAME)
+
+    add = call().binder(SERVICE)
+    if level not in OLD:    # where these are optional
+        add.i32(0).i32(8)
+    two = call().binder(SERVICE).binder(CALLBACK)
+    calls = {"get": call(), "check": call(), "add": add,
+             "list": Parcel(level, DESCRIPTOR).i32(0).i32(15), "watch": call().binder(CALLBACK),
+             "unwatch": call().binder(CALLBACK), "watch_clients": two,
+             "unregister": call().binder(SERVICE)}
+    return [(CODES[level][name], parcel) for name, parcel in calls.items() if name in CODES[level]]
+
+
+def send_cuts(path, level):
+    """Each cut of each call. A whole call of another level may be left, which adds nothing."""
+    client = Client(path, level)
+    header = len(Parcel(level, DESCRIPTOR).data)
+    for code, whole in whole_calls(level):
+        for size in range(len(whole.data)):
+            cut = Bytes(whole.data[:size], [at for at in whole.offsets if at + 24 <= size])
+            if size % 4 or size < header:
+                status = failure(client.send_to_manager, code, cut)
+                assert isinstance(status, int), (code, size, status)
+            else:
+                with contextlib.suppress(Failed):
+                    client.send_to_manager(code, cut)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_bad_parcels(manager, level):
-    """Each cut of a call, and names of 0 and 64 KiB."""
+    """Cuts, and names of 0 and 64 KiB."""
+    run_child(send_cuts, manager.path(), level)
     client = Client(manager.path(), level)
-    header = len(Parcel(level, DESCRIPTOR).data)
-    whole = Parcel(level, DESCRIPTOR).string(NAME).data
-    for size in range(0, len(whole)):
-        status = failure(client.send_to_manager, 1, Bytes(whole[:size]))
-        assert isinstance(status, int), (size, status)
-        if size > header and level == "36":
-            assert status == NOT_ENOUGH_DATA, (size, status)
-    for name in ("", "a" * 65536, "a" * 400000):
+    header, lookup = Parcel(level, DESCRIPTOR).data, Parcel(level, DESCRIPTOR).string(NAME).data
+    if level == "36":
+        for size in range(len(header) + 1, len(lookup)):
+            assert failure(client.send_to_manager, 1, Bytes(lookup[:size])) == NOT_ENOUGH_DATA
+    assert client.find(NAME) is None
+    if level in OLD:
+        assert failure(client.ask, "list", lambda p: p.i32(-1).i32(15)) == -1
+    for name in ("", "a" * 128, "a" * 65536, "a" * 400000, "a b", "ä"):
         if level in OLD:
             assert failure(client.add, name) == -1
         else:
             assert client.add(name) == ILLEGAL_ARGUMENT
+    assert client.add("a" * 127) == 0
+
+
+def test_calls_that_no_level_has(manager):
+    client = Client(manager.path())
+    assert failure(client.send_to_manager, 1, Parcel("36", "a.b.c")) == BAD_TYPE
+    for code in (17, 0xffffff):
+        assert failure(client.send_to_manager, code, Parcel("36", DESCRIPTOR)) == \
+            UNKNOWN_TRANSACTION
+
+
+def add_as_other_user(path, name, wanted):
+    client = Client(path)
+    assert client.add(name) == wanted
+    assert client.watch_name(name) == 0
+    assert client.done("unregister", lambda p: p.string(name).binder(SERVICE)) == \
+        UNSUPPORTED_OPERATION
+
+
+def test_users_share_no_name_and_no_limit(manager):
+    """A user replaces and removes no service of another, and has so many callbacks for a name."""
+    client = Client(manager.path())
+    assert client.add(NAME) == 0
+    for number in range(NR_CALLBACKS):
+        assert client.watch_name(NAME, CALLBACK + 16 * number) == 0
+    assert client.watch_name(NAME, CALLBACK + 16 * NR_CALLBACKS) == ILLEGAL_STATE
+    run_child(add_as_other_user, manager.path(), NAME, SECURITY, uid=USER)
 
 
 @pytest.mark.parametrize("fill, status", [

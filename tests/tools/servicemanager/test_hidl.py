@@ -53,6 +53,11 @@ def test_a_service_is_added_found_listed_and_gone(manager):
             dump = client.call_method("dump", read=lambda r: struct.unpack("<QQ", r.buffer())[1])
             assert dump == len(OWN) + 3
         until(lambda: client.names() == OWN)
+    # A service that is no 2.1 takes the place of one, and leaves no 2.1.
+    for chain in ([LIGHT, LIGHT_2_0, BASE], [LIGHT_2_0, BASE]):
+        client.chain = chain
+        assert client.add("left", SERVICE, chain)
+    assert client.get(LIGHT_2_0, "left") and client.get(LIGHT, "left") is None
 
 
 def test_what_every_interface_has(manager):
@@ -138,6 +143,7 @@ def test_another_user_takes_no_name(manager):
         client.chain = [LIGHT_2_0, BASE]
         assert not client.add("left", SERVICE, client.chain)
         assert not client.add_unasked("left", SERVICE)
+        assert not client.add("left", SERVICE, [BASE])
         # All services are a base.
         assert client.add("left", SERVICE, ["a.b@1.0::IC", BASE])
 
@@ -176,6 +182,35 @@ def test_bad_parcels(manager):
             cut.offsets = [at for at in whole.offsets if ends[at] <= size]
             cut.buffers = [one for one in whole.buffers if one[0] in cut.offsets]
             check_refused(client, CODES[method], cut)
+    until(lambda: client.names() == OWN)
+
+
+def changed(whole):
+    """The call with each word of what it consists of changed."""
+    texts = [content for _, content in whole.buffers]
+    for number, content in enumerate([whole.data, *texts]):
+        for at in range(0, len(content) - 3, 4):
+            for word in (0, 1, 0x7fffffff, 0xffffffff):
+                other = content[:at] + struct.pack("<I", word) + content[at + 4:]
+                parcel = Parcel()
+                parcel.data, parcel.offsets = whole.data, whole.offsets
+                parcel.buffers = list(whole.buffers)
+                if number:
+                    parcel.buffers[number - 1] = (whole.buffers[number - 1][0], other)
+                else:
+                    parcel.data = other
+                yield parcel
+
+
+def test_changed_parcels(manager):
+    """Each is answered, and the service manager lives on."""
+    client = Client(path_of(manager))
+    for method, whole in good_parcels():
+        for parcel in changed(whole):
+            with contextlib.suppress(Failed):
+                client.ask(CODES[method], parcel, Reader.i32)
+    client.close()
+    client = Client(path_of(manager))
     until(lambda: client.names() == OWN)
 
 

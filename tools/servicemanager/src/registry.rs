@@ -33,9 +33,6 @@ use queues::Queues;
 use rsbinder::ExceptionCode;
 use std::ops::Bound;
 
-#[cfg(test)]
-pub use callbacks::MAX_CALLBACKS;
-
 /// Registrations of dead objects that are removed between two requests.
 const FORGOTTEN_AT_ONCE: usize = 16;
 

@@ -7,25 +7,14 @@ mod dispatch;
 mod hidl_methods;
 mod listing;
 mod positions;
-mod protocol;
-mod throttled_log;
 mod turns;
 mod waiting;
 mod work;
 
 #[cfg(test)]
-mod aidl_fairness_test;
-#[cfg(test)]
-mod aidl_test;
-#[cfg(test)]
-mod hidl_fairness_test;
-#[cfg(test)]
-mod hidl_test;
-#[cfg(test)]
-mod test_manager;
+mod fairness_test;
 
 pub use device_server::{Cause, End};
-pub use protocol::Protocol;
 
 use crate::policy::Policy;
 use anybinder_cli::output::note;
@@ -37,6 +26,7 @@ use device_state::Settings;
 use dispatch::Manager;
 use rsbinder_tools::notify::Notifier;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::thread;
 
@@ -160,4 +150,37 @@ pub fn serve(options: &Options) -> End {
     ended
         .recv()
         .unwrap_or_else(|_| failed("every thread has ended".to_string()))
+}
+
+/// What the clients of a device speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// AIDL; the level of calls that could be of several.
+    Aidl(Level),
+    /// HIDL: `hwservicemanager`.
+    Hidl,
+}
+
+impl Protocol {
+    /// The protocol of a device whose user did not say.
+    pub fn of_device(name: &str) -> Protocol {
+        match name.contains("hwbinder") {
+            true => Protocol::Hidl,
+            false => Protocol::Aidl(Level::A16),
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Protocol, String> {
+        match text {
+            "hidl" => Ok(Protocol::Hidl),
+            text => match text.parse() {
+                Ok(level) => Ok(Protocol::Aidl(level)),
+                Err(why) => Err(format!("{why}, and hidl for one device")),
+            },
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 /// Callbacks of one user for one name: each of them is a call whenever the service is added.
-pub const MAX_CALLBACKS: usize = 256;
+const MAX_CALLBACKS: usize = 256;
 
 /// A callback object of a client, which reads parcels in the format of its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

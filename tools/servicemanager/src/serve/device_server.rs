@@ -522,12 +522,13 @@ fn manager(shared: &Shared) -> MutexGuard<'_, Manager> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::test_manager::TestManager;
-    use anybinder_driver::level::Level;
+    use crate::serve::fairness_test::{policy, settings, FakeDriver};
 
     #[test]
     fn long_work_waits_for_its_turn() {
-        let shared = Shared::new("test", TestManager::of_aidl(Level::A16).manager);
+        let port = &mut FakeDriver::default();
+        let manager = Manager::new("test", settings(false), policy(), port);
+        let shared = Shared::new("test", manager);
         let steps = AtomicUsize::new(0);
         thread::scope(|scope| {
             let turn = shared.turns.take(1);

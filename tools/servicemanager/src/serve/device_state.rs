@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the service manager of one device works on: the services, the rules, the log.
 use super::positions::Positions;
-use super::throttled_log::Log;
 use crate::policy::Policy;
 use crate::registry::{Quota, Registry, Service};
 use crate::wire::caller::Caller;
 use crate::wire::hidl::names::{CHAIN, OWN_INSTANCE};
 use crate::wire::port::Port;
 use crate::wire::reply::Refusal;
+use anybinder_cli::output::note;
 use anybinder_driver::level::{Level, Stability};
 use anybinder_driver::parcel::Target;
 use rsbinder::ExceptionCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The name under which a service manager registers itself.
 const OWN_NAME: &str = "manager";
@@ -93,4 +94,51 @@ impl State {
 pub fn denied(what: &str, name: &str) -> Refusal {
     let message = format!("the rules of the service manager do not let this user {what} {name}");
     Refusal::new(ExceptionCode::Security, message.trim_end())
+}
+
+const MAX_A_SECOND: u32 = 10;
+
+pub struct Log {
+    device: String,
+    since: Instant,
+    written: u32,
+    dropped: u64,
+}
+
+impl Log {
+    pub fn new(device: &str) -> Log {
+        Log {
+            device: device.to_string(),
+            since: Instant::now(),
+            written: 0,
+            dropped: 0,
+        }
+    }
+
+    pub fn write(&mut self, message: &str) {
+        if self.since.elapsed() >= Duration::from_secs(1) {
+            if self.dropped > 0 {
+                let dropped = self.dropped;
+                note(format_args!(
+                    "{}: {dropped} more messages were dropped",
+                    self.device
+                ));
+            }
+            self.since = Instant::now();
+            self.written = 0;
+            self.dropped = 0;
+        }
+        if self.written == MAX_A_SECOND {
+            self.dropped += 1;
+            return;
+        }
+        self.written += 1;
+        // Names come from clients; a terminal must not obey them.
+        let printable: String = message
+            .chars()
+            .map(|letter| if letter.is_control() { '?' } else { letter })
+            .take(500)
+            .collect();
+        note(format_args!("{}: {printable}", self.device));
+    }
 }

@@ -125,14 +125,4 @@ impl Manager {
             format.refusal(&refusal).into()
         })
     }
-
-    /// Forgets what a dead process had registered, as the thread that serves does.
-    #[cfg(test)]
-    pub fn died(&mut self, port: &mut dyn Port, cookie: u64) {
-        let registry = &mut self.state.registry;
-        registry.died(cookie);
-        while registry.has_dead() {
-            registry.forget_dead(port);
-        }
-    }
 }

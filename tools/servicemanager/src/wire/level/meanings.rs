@@ -8,24 +8,10 @@
 use super::numbering::{self, Found, Method, Shape};
 use super::set::LevelSet;
 use anybinder_driver::level::Level;
-use anybinder_driver::parcel::{Binder, Reader, Result, SYSTEM_HEADER};
+use anybinder_driver::parcel::{Binder, Reader, Result, HEADER_WORDS};
 use rsbinder::StatusCode;
 
 pub const DESCRIPTOR: &str = "android.os.IServiceManager";
-
-const fn header_word(text: &[u8; 4]) -> i32 {
-    i32::from_be_bytes(*text)
-}
-
-/// The header words of the system, of vendor code, of the recovery system, and of a libbinder that
-/// was built for another system than Android. libbinder accepts only its own, so a callback gets
-/// the word that its client used.
-const HEADER_WORDS: [i32; 4] = [
-    SYSTEM_HEADER,
-    header_word(b"VNDR"),
-    header_word(b"RECO"),
-    header_word(b"UNKN"),
-];
 
 /// What libgbinder writes as the strict mode policy at every level. libbinder wrote the same up to
 /// Android 10; later releases and rsbinder write bit 31.
@@ -35,7 +21,7 @@ const STRICT_POLICY_OF_GBINDER: i32 = 0x40 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub levels: LevelSet,
-    /// None before Android 11.
+    /// None before Android 11. A callback gets it, too.
     pub word: Option<i32>,
     pub is_gbinder: bool,
 }
