@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The AddInts example: its interface, generated from AIDL, and its service.
-use crate::anonymous_files::{open_text, read_text};
 use crate::device::{self, DeviceOption};
 use aidl::{BnAddInts, IAddInts};
 use anybinder_cli::error::{Doing, Result};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
 use rsbinder::{BinderResult, Interface, ParcelFileDescriptor, ProcessState, StatusCode, Strong};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 mod generated {
@@ -70,4 +72,20 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     context.show(&arguments.name, |_| {});
     ProcessState::join_thread_pool().doing(|| "serving".to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads an open file to its end, through a duplicate of its descriptor.
+pub fn read_text(file: &ParcelFileDescriptor) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::from(file.as_fd().try_clone_to_owned()?).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// A file without a name that holds `text` and is read from its start.
+pub fn open_text(text: &str) -> std::io::Result<ParcelFileDescriptor> {
+    let fd = rustix::fs::memfd_create("text", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(fd);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(ParcelFileDescriptor::new(file))
 }

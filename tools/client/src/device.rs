@@ -2,8 +2,7 @@
 //! Opening a device, finding services, and the errors of calls.
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::mount::Mount;
-use anybinder_rpc::foreign::Foreign;
-use anybinder_rpc::local_manager::Manager;
+use anybinder_rpc::foreign::{Foreign, Manager};
 use anybinder_rpc::status_text::explain;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
@@ -160,16 +159,4 @@ pub fn refusal(errno: Option<i32>) -> String {
         None => return explain(StatusCode::FailedTransaction),
     };
     format!("the driver refused the transaction ({reason}) (FailedTransaction)")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_says_why_if_the_driver_does() {
-        assert!(refusal(Some(28)).contains("no space for it in the buffer"));
-        assert!(refusal(Some(1)).contains("Operation not permitted"));
-        assert!(refusal(None).contains("too big, malformed, or the service is frozen"));
-    }
 }

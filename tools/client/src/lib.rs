@@ -3,10 +3,9 @@
 //!
 //! * `device`: opens a device and finds services
 //! * `raw`: sends parcels that are made of bytes and objects
-//! * `output_stream`: a pipe for a service; `anonymous_files`: files without a name
+//! * `output_stream`: a pipe for a service
 //! * `unasked`: one-way calls to a service that may not answer
 pub mod addints;
-pub mod anonymous_files;
 pub mod device;
 pub mod output_stream;
 pub mod place;

@@ -2,10 +2,10 @@
 //! Transactions of bytes and objects: rsbinder's parcels take only values of types that it knows.
 use anybinder_cli::error::{Doing, Result};
 use anybinder_driver::abi::OBJECT_SIZE;
-use anybinder_driver::parcel::Parcel as Raw;
+use anybinder_driver::parcel::{Parcel as Raw, HEADER_WORDS};
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_rpc::header_word::{header_word, HEADER_WORDS, WORD_POSITION};
+use anybinder_rpc::dialect::{header_word, WORD_POSITION};
 use anybinder_rpc::parcel_bytes;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::rpc::RpcProxy;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/CONTAINERS.md).
 mod api;
-mod binder_control;
 mod endpoint;
 mod kubelet_service;
 mod pool;

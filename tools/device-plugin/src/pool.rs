@@ -6,10 +6,11 @@
 //! context before has a part in it. The names stay: a container that is started again finds what
 //! its pod got. No container gets the directory of the mount, where the devices of all pods are.
 use crate::api::{Bind, ContainerResponse, Device, Node};
-use crate::binder_control;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use std::fmt;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -98,8 +99,7 @@ impl Pool {
                 if self.mount.file(&name).symlink_metadata().is_ok() {
                     continue;
                 }
-                binder_control::add(&self.mount.path, &name)
-                    .map_err(|err| Refusal::Unmade(name, err))?;
+                add_device(&self.mount.path, &name).map_err(|err| Refusal::Unmade(name, err))?;
             }
         }
         Ok(())
@@ -108,7 +108,7 @@ impl Pool {
     fn remake(&self, name: &str) -> io::Result<()> {
         match std::fs::remove_file(self.mount.file(name)) {
             Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
-            _ => binder_control::add(&self.mount.path, name),
+            _ => add_device(&self.mount.path, name),
         }
     }
 
@@ -171,5 +171,37 @@ impl Pool {
                 read_only: from.ends_with(FEATURES),
             });
         }
+    }
+}
+
+const NAME_BYTES: usize = 256;
+
+/// `struct binderfs_device`.
+#[repr(C)]
+struct NewDevice {
+    name: [u8; NAME_BYTES],
+    major: u32,
+    minor: u32,
+}
+
+/// `BINDER_CTL_ADD`: `_IOWR('b', 1, struct binderfs_device)`.
+const ADD: u32 = 3 << 30 | (size_of::<NewDevice>() as u32) << 16 | (b'b' as u32) << 8 | 1;
+
+/// Makes the device `name` in `mount`.
+fn add_device(mount: &Path, name: &str) -> io::Result<()> {
+    let control = File::open(mount.join("binder-control"))?;
+    let mut device = NewDevice {
+        name: [0; NAME_BYTES],
+        major: 0,
+        minor: 0,
+    };
+    if name.len() >= NAME_BYTES {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    device.name[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the call reads and writes one structure of the size that its number has.
+    match unsafe { libc::ioctl(control.as_raw_fd(), ADD as _, &raw mut device) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }

@@ -2,10 +2,11 @@
 //! A source that a thread of its own reads, so that events are taken from the driver, whose buffer
 //! is limited, however long the receiver is busy with them. The receiver is idle (`SCHED_IDLE`)
 //! unless it is late: what it does with the events shall not keep those waiting that it observes.
-use crate::event::{monotonic_ns, Event};
-use crate::event_source::Source;
-use crate::idle::Idle;
+use crate::event::{monotonic_ns, Event, Extra};
+use crate::ring::Ring;
+use crate::tracefs::Tracefs;
 use anybinder_cli::error::{Error, Result};
+use anybinder_mount::mount::{Backend, Mount};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Arc;
@@ -121,6 +122,88 @@ impl Drop for Stream {
         self.portions = None;
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
+        }
+    }
+}
+
+/// A thread that may be made idle (`SCHED_IDLE` of sched(7)), and is ordinary again when this is
+/// dropped. One that wakes up takes the processor from an idle thread at once, and from an ordinary
+/// one only after a while.
+pub struct Idle {
+    tid: libc::pid_t,
+    is_idle: bool,
+}
+
+fn schedule(tid: libc::pid_t, policy: libc::c_int) -> bool {
+    let param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: a live structure, which is only read.
+    unsafe { libc::sched_setscheduler(tid, policy, &raw const param) == 0 }
+}
+
+/// Whether this process may make an idle thread ordinary again, which takes CAP_SYS_NICE or
+/// RLIMIT_NICE; tried with a thread that ends then.
+fn may_return() -> bool {
+    let trial = || schedule(0, libc::SCHED_IDLE) && schedule(0, libc::SCHED_OTHER);
+    std::thread::spawn(trial).join().unwrap_or(false)
+}
+
+impl Idle {
+    /// The calling thread; None if it could not return, or was given a policy by its user.
+    pub fn this_thread() -> Option<Self> {
+        // SAFETY: plain calls.
+        let (policy, tid) = unsafe { (libc::sched_getscheduler(0), libc::gettid()) };
+        (policy == libc::SCHED_OTHER && may_return()).then_some(Idle {
+            tid,
+            is_idle: false,
+        })
+    }
+
+    /// Any thread of the process may call it.
+    pub fn set(&mut self, idle: bool) {
+        let policy = [libc::SCHED_OTHER, libc::SCHED_IDLE][usize::from(idle)];
+        if idle != self.is_idle && schedule(self.tid, policy) {
+            self.is_idle = idle;
+        }
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.set(false);
+    }
+}
+
+pub enum Source {
+    Ring(Ring),
+    Tracefs(Tracefs),
+}
+
+impl Source {
+    /// Events from now on. Fails, with advice, if there are none or the user may not see them.
+    pub fn open(mount: &Mount, extra: Extra) -> Result<Self> {
+        mount.check_served()?;
+        match mount.backend() {
+            Backend::Kernel => Ok(Source::Tracefs(Tracefs::open(extra)?)),
+            _ => {
+                let path = mount.file("binder_logs/events");
+                Ok(Source::Ring(Ring::open(&path, extra)?))
+            }
+        }
+    }
+
+    /// Whether the driver gives the data of calls to those who ask for it.
+    pub fn has_data(&self) -> bool {
+        match self {
+            Source::Ring(ring) => ring.has_data,
+            Source::Tracefs(tracefs) => tracefs.has_data,
+        }
+    }
+
+    /// Waits at most `wait` for events, and adds those that there are to `into`.
+    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
+        match self {
+            Source::Ring(ring) => ring.read(wait, into),
+            Source::Tracefs(tracefs) => tracefs.read(wait, into),
         }
     }
 }

@@ -3,16 +3,15 @@
 //!
 //! * `event`: one event, from whichever source
 //! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
-//!   `event_source`: whichever of them a mount has; `tracefs_instance`: an instance of tracefs
+//!   `tracefs_instance`: an instance of tracefs
 //! * `calls`: from events to calls
 //! * `payload`: the data of a call
 //! * `thread_names`: what threads and objects are called
-//! * `event_stream`: a source that a thread reads
+//! * `event_stream`: whichever source a mount has, and a thread that reads it
 //! * `recording`: events and names in a file
 //! * `perfetto`: a recording as a trace for Perfetto
 pub mod calls;
 pub mod event;
-pub mod event_source;
 pub mod event_stream;
 pub mod payload;
 pub mod perfetto;
@@ -20,6 +19,5 @@ pub mod recording;
 pub mod thread_names;
 pub mod tracefs_instance;
 
-mod idle;
 mod ring;
 mod tracefs;

@@ -3,13 +3,18 @@
 //! how the last hand-over to another one ended. Kernel drivers and older daemons have no such file.
 use crate::daemon_processes;
 use crate::mount::{Backend, Mount};
-use crate::process::{Process, Running, DAEMON};
+use crate::process::{command_name, Process, Running, DAEMON};
 use crate::record::Record;
 use anybinder_cli::error::{Error, Kind, Result};
 use rustix::process::Signal;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The supervisor gives a successor less time than this.
@@ -155,36 +160,88 @@ pub fn hand_over(mount: &Mount, rehearse: bool) -> Result<Generation> {
     .of(Kind::NotWorking))
 }
 
+/// What is at the path of the server's program now. A hand-over replaces the server, a restart the
+/// supervisor, and a package the file under both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installed {
+    TheSame,
+    Another,
+    None,
+}
+
+#[derive(Debug)]
+pub struct Programs {
+    /// Where the server's program was when it was started.
+    pub path: PathBuf,
+    pub installed: Installed,
+    /// The supervisor executes the same file as the server.
+    pub supervisor_is_same: bool,
+}
+
+/// What the kernel adds to the path of a file that has no name any more.
+const DELETED: &[u8] = b" (deleted)";
+
+fn without_mark(path: &Path) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    PathBuf::from(OsStr::from_bytes(
+        bytes.strip_suffix(DELETED).unwrap_or(bytes),
+    ))
+}
+
+/// A daemon of this user or of root. That of another user may name any process, and its files may
+/// never answer.
+fn is_trusted(pid: u32) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|data| data.uid());
+    command_name(pid) == DAEMON && owner.is_ok_and(|owner| owner == 0 || owner == user)
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+impl Programs {
+    /// None: the processes cannot be looked at, being another user's or in another container.
+    pub fn of(now: &Generation) -> Option<Programs> {
+        if !is_trusted(now.server) || !is_trusted(now.supervisor) {
+            return None;
+        }
+        let program = |pid: u32| PathBuf::from(format!("/proc/{pid}/exe"));
+        let server = program(now.server).metadata().ok()?;
+        let supervisor = program(now.supervisor).metadata().ok()?;
+        let path = without_mark(&program(now.server).read_link().ok()?);
+        let mut seen = PathBuf::from(format!("/proc/{}/root", now.server)).into_os_string();
+        seen.push(&path);
+        Some(Programs {
+            installed: match Path::new(&seen).metadata() {
+                Ok(data) if is_same(&data, &server) => Installed::TheSame,
+                Ok(_) => Installed::Another,
+                Err(_) => Installed::None,
+            },
+            supervisor_is_same: is_same(&supervisor, &server),
+            path,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str = "version: 1.2.3\nsupervisor: 7\nserver: 9\ngeneration: 4\ncrashes: 1\n\
-                        attempts: 3\nlast: refused\nreason: the state: version 2 is newer\n\
-                        pause_us: 1234\nleft_behind: 0\nsomething: new\n";
-
     #[test]
-    fn each_line_is_read() {
-        assert_eq!(
-            parse(TEXT),
-            Generation {
-                version: "1.2.3".to_string(),
-                server: 9,
-                supervisor: 7,
-                generation: 4,
-                crashes: 1,
-                attempts: 3,
-                last: "refused".to_string(),
-                reason: Some("the state: version 2 is newer".to_string()),
-                pause_us: Some(1234),
-                left_behind: Some(0),
-            }
-        );
+    fn the_mark_of_a_removed_file_is_not_of_its_path() {
+        let of = |path: &str| without_mark(Path::new(path)).display().to_string();
+        assert_eq!(of("/usr/bin/anybinderd (deleted)"), "/usr/bin/anybinderd");
+        assert_eq!(of("/usr/bin/anybinderd"), "/usr/bin/anybinderd");
     }
 
     #[test]
-    fn missing_lines_are_no_error() {
-        let one = parse("generation: 2\nserver: many\n");
-        assert_eq!((one.generation, one.server, one.reason), (2, 0, None));
+    fn this_program_is_no_daemon() {
+        let now = Generation {
+            server: std::process::id(),
+            supervisor: std::process::id(),
+            ..Generation::default()
+        };
+        assert!(Programs::of(&now).is_none());
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
-//! * `mount`: a mount directory, what serves it, its devices; `nodes`: devices outside a mount;
+//! * `mount`: a mount directory, what serves it, its devices, also those outside a mount;
 //!   `binderfs`: the files it offers; `served`: whether it can be used; `device_access`: who may
 //!   open a device; `device_check`: what this user finds on each device; `state_report`: what its
 //!   reports say of processes, objects and transactions
 //! * `instance`: starts and stops a daemon and its service managers (`daemon`, `manager_process`,
 //!   `keeper`, `record`, `process`); `temporary`: the same for as long as one command runs
-//! * `generation`: which server of a daemon serves the mount; replacing it while it serves;
-//!   `programs`: whether its program is the one that is installed
+//! * `generation`: which server of a daemon serves the mount, and whether its program is the one
+//!   that is installed; replacing it while it serves
 //! * `private_directory`: directories that no other user can change; `probe`: system calls that may
 //!   never return
 //! * `namespace`: mount namespaces, for mounts without root and for programs that know only
@@ -28,11 +28,9 @@ pub mod keeper;
 pub mod manager_process;
 pub mod mount;
 pub mod namespace;
-pub mod nodes;
 pub mod private_directory;
 pub mod probe;
 pub mod process;
-pub mod programs;
 pub mod record;
 mod served;
 pub mod state_report;

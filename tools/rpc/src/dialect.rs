@@ -2,10 +2,11 @@
 //! How parcels of the driver differ between Android releases: in the header of a call, and in what
 //! follows a binder. A program reads only those of its own release; rsbinder writes the newest, and
 //! the differences are made good here.
-use crate::header_word;
 use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::level::{Level, Stability, StabilityForm};
+use anybinder_driver::parcel::SYSTEM_HEADER;
 use rsbinder::{Parcel, RemoteProxy, SIBinder, StatusCode};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 type Result<T> = std::result::Result<T, StatusCode>;
 
@@ -96,7 +97,7 @@ impl Dialect {
     /// The request of a call, with the header of the interface.
     pub fn request(self, target: &dyn RemoteProxy, descriptor: &str) -> Result<Parcel> {
         if self.has_stability() {
-            return header_word::request(target);
+            return request_with(target, header_word());
         }
         let mut request = target.prepare_transact(false)?;
         request.write_u32(STRICT_MODE)?;
@@ -129,41 +130,32 @@ impl Dialect {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Where the header word is in a call.
+pub const WORD_POSITION: usize = 8;
 
-    #[test]
-    fn a_header_tells_the_old_dialects() {
-        for other in [Dialect::Plain, Dialect::Android12] {
-            assert_eq!(Dialect::of_header(4, other), Dialect::Android9);
-            assert_eq!(Dialect::of_header(8, other), Dialect::Android10);
-            assert_eq!(Dialect::of_header(12, other), other);
-        }
-        // Programs that write three words write a stability.
-        let other = Dialect::of_header(12, Dialect::Android9);
-        assert_eq!(other, Dialect::Plain);
-    }
+/// The header word of the programs here. libbinder refuses a call with a word that is not its own,
+/// before it reads more of it, and rsbinder writes Android's only. So the word is found by trying
+/// (`foreign`), and then used for all calls.
+static WORD: AtomicI32 = AtomicI32::new(SYSTEM_HEADER);
 
-    #[test]
-    fn a_null_binder_has_the_form_of_its_dialect() {
-        let forms: [(Dialect, &[u32]); 4] = [
-            (Dialect::Android9, &[7]),
-            (Dialect::Android10, &[7]),
-            (Dialect::Android12, &[1, 7]),
-            (Dialect::Plain, &[0, 7]),
-        ];
-        for (dialect, wanted) in forms {
-            let mut parcel = Parcel::new();
-            parcel.write(&Option::<SIBinder>::None).unwrap();
-            dialect.finish_binder(&mut parcel).unwrap();
-            assert_eq!(parcel.data_position(), dialect.binder_length());
-            parcel.write_u32(7).unwrap();
-            assert_eq!(parcel.data_size(), OBJECT_SIZE + 4 * wanted.len());
-            parcel.set_data_position(OBJECT_SIZE);
-            for word in wanted {
-                assert_eq!(parcel.read_u32(), Ok(*word), "{dialect:?}");
-            }
-        }
+/// The header word of calls.
+pub fn header_word() -> i32 {
+    WORD.load(Ordering::Relaxed)
+}
+
+/// A request with the header of an interface, and with that word or one that is tried.
+pub fn request_with(target: &dyn RemoteProxy, word: i32) -> Result<Parcel> {
+    let mut request = target.prepare_transact(true)?;
+    if word != SYSTEM_HEADER {
+        let end = request.data_position();
+        request.set_data_position(WORD_POSITION);
+        request.write_u32(word.cast_unsigned())?;
+        request.set_data_position(end);
     }
+    Ok(request)
+}
+
+/// Has all calls from now on made with a word.
+pub fn use_for_all(word: i32) {
+    WORD.store(word, Ordering::Relaxed);
 }

@@ -2,13 +2,16 @@
 //! A service manager of another Android level, as that of a container or an emulator, or of a
 //! libbinder whose calls have another header word: rsbinder speaks the newest level and Android's
 //! word only.
-use crate::dialect::Dialect;
-use crate::header_word::{self, header_word, HEADER_WORDS};
+use crate::dialect::{self, header_word, Dialect};
+use crate::status_text::{explain, explain_answer};
+use anybinder_cli::error::{Error, Kind};
 use anybinder_driver::abi::TYPE_HANDLE;
 use anybinder_driver::level::{Level, LEVELS};
-use anybinder_driver::parcel::SYSTEM_HEADER;
+use anybinder_driver::parcel::{HEADER_WORDS, SYSTEM_HEADER};
 use anybinder_servicemanager::numbering::{self, Method};
-use rsbinder::{Parcel, ProcessState, SIBinder, StatusCode};
+use rsbinder::hub::ServiceManager;
+use rsbinder::{ExceptionCode, Parcel, ProcessState, SIBinder, StatusCode};
+use std::sync::Arc;
 
 const PRIORITY_ALL: i32 = 0x0f;
 const PRIORITY_DEFAULT: i32 = 0x08;
@@ -40,7 +43,7 @@ fn ask(
     fill: impl FnOnce(&mut Parcel) -> Result<()>,
 ) -> Result<(i32, Parcel)> {
     let proxy = context.as_proxy().ok_or(StatusCode::BadType)?;
-    let mut request = header_word::request_with(proxy, word)?;
+    let mut request = dialect::request_with(proxy, word)?;
     fill(&mut request)?;
     let reply = proxy.submit_transact(code, &request, 0)?;
     let mut reply = reply.ok_or(StatusCode::UnexpectedNull)?;
@@ -138,7 +141,7 @@ impl Foreign {
         if (word, Some(level)) == (SYSTEM_HEADER, levels().next()) {
             return None;
         }
-        header_word::use_for_all(word);
+        dialect::use_for_all(word);
         Some(Foreign { context, level })
     }
 
@@ -189,5 +192,56 @@ impl Foreign {
         ProcessState::as_self()
             .strong_proxy_for_handle(handle)
             .map(Some)
+    }
+}
+
+/// Under this name nothing is registered.
+const NO_SERVICE: &str = "anybinder.no.service";
+
+pub struct Manager {
+    own: Arc<ServiceManager>,
+    /// If rsbinder does not speak as it does.
+    foreign: Option<Foreign>,
+}
+
+impl Manager {
+    pub fn new(own: Arc<ServiceManager>, foreign: Option<Foreign>) -> Manager {
+        Manager { own, foreign }
+    }
+
+    /// A service that is registered; None if it is not, or dies while it is looked up.
+    pub fn find(&self, name: &str) -> Result<Option<SIBinder>> {
+        match self.look_up(name) {
+            // The service is dead, not the service manager, if that one answers.
+            Err(StatusCode::DeadObject) => self.look_up(NO_SERVICE).map(|_| None),
+            outcome => outcome,
+        }
+    }
+
+    fn look_up(&self, name: &str) -> Result<Option<SIBinder>> {
+        match &self.foreign {
+            Some(foreign) => foreign.service(name),
+            None => self.own.try_get_service(name),
+        }
+    }
+
+    pub fn add(&self, name: &str, binder: SIBinder) -> anybinder_cli::error::Result<()> {
+        let refused =
+            |why: String, kind| Error::new(format!("{name} cannot be registered: {why}.")).of(kind);
+        match &self.foreign {
+            Some(foreign) => foreign.add(name, &binder).map_err(|status| match status {
+                StatusCode::PermissionDenied => {
+                    refused("the service manager refuses it".to_string(), Kind::Denied)
+                }
+                other => refused(explain(other), Kind::Failed),
+            }),
+            None => self.own.add_service(name, binder).map_err(|status| {
+                let kind = match status.exception_code() {
+                    ExceptionCode::Security => Kind::Denied,
+                    _ => Kind::Failed,
+                };
+                refused(explain_answer(&status), kind)
+            }),
+        }
     }
 }

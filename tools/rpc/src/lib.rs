@@ -7,7 +7,7 @@
 //! of a service behind a socket into this machine's service manager.
 //!
 //! * `parcel_bytes`: the bytes of a parcel, and the objects in them; `dialect`: those of old
-//!   releases
+//!   releases, and the word that a libbinder wants in a call
 //! * `copy`: what a parcel of one side becomes on the other
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
 //! * `relay`: the object that stands for another one; `answer`: what is done at a reply
@@ -15,10 +15,8 @@
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet;
 //!   `connections`: those whose peer is, in slots; `service_directory`: several services at one
 //!   address
-//! * `local_manager`: the service manager; `foreign`: those of other levels and other libbinders;
-//!   `header_word`: the word that theirs want in a call
-//! * `status_text`: Binder's statuses in words; `notice`: what is said about peers; `malloc`: what
-//!   malloc keeps
+//! * `foreign`: the service manager, also of other levels and other libbinders
+//! * `status_text`: Binder's statuses in words; `notice`: what is said about peers
 //! * `export`, `link`, `accessor`: the two ends
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
@@ -33,11 +31,8 @@ pub mod export;
 pub mod foreign;
 pub mod gateway;
 pub mod handshakes;
-pub mod header_word;
 pub mod link;
 pub mod listener;
-pub mod local_manager;
-pub mod malloc;
 pub mod notice;
 pub mod parcel_bytes;
 pub mod relay;

@@ -7,10 +7,9 @@
 use crate::accessor;
 use crate::address::Address;
 use crate::dialect::Dialect;
-use crate::export::WIRE_VERSION;
+use crate::export::{keep_freed, WIRE_VERSION};
+use crate::foreign::Manager;
 use crate::gateway::Gateway;
-use crate::local_manager::Manager;
-use crate::malloc;
 use crate::relay::{descriptor_of, Bridge};
 use crate::service_directory;
 use crate::status_text::explain;
@@ -313,7 +312,7 @@ pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Result<i
         options.credentials.client()?;
     }
     Gateway::open(&options.aidl)?;
-    malloc::keep_freed();
+    keep_freed();
     let mut wait = FIRST_WAIT;
     loop {
         let start = Instant::now();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Commands with the names, options and output of Android's, so that scripts for those run. A link
 //! of such a name to this program is the command.
-use super::run_mode::{RunMode, SHORT};
-use super::services::list;
+use super::services::arguments::Arguments as Words;
+use super::services::{list, shell};
+use super::{RunMode, SHORT};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
@@ -11,7 +12,6 @@ use anybinder_mount::context::Context;
 use anybinder_mount::state_report;
 use std::process::ExitCode;
 
-pub mod cmd;
 pub mod dumpsys;
 pub mod lshal;
 pub mod service;
@@ -23,7 +23,7 @@ pub enum Command {
     /// List the services with their interfaces, or say whether one is registered
     Service(service::Arguments),
     /// List the services, or run a shell command of one
-    Cmd(cmd::Arguments),
+    Cmd(Asked),
     /// List the HIDL services, with their threads and processes
     Lshal,
 }
@@ -40,7 +40,7 @@ impl Command {
         match self {
             Command::Dumpsys(arguments) => dumpsys::run(context, arguments),
             Command::Service(arguments) => service::run(context, arguments),
-            Command::Cmd(arguments) => cmd::run(context, arguments),
+            Command::Cmd(asked) => cmd(context, asked),
             Command::Lshal => lshal::run(context),
         }
     }
@@ -115,6 +115,24 @@ fn threads_in_use(processes: &[state_report::Process], device: &str, pid: i32) -
     let serving: Vec<_> = threads.filter(|thread| thread.has_served()).collect();
     let used = serving.iter().filter(|thread| !thread.is_waiting());
     (used.count(), serving.len())
+}
+
+/// `anybinder cmd`: what `shell` does.
+fn cmd(context: &Context, asked: &Asked) -> Result<ExitCode> {
+    if asked.list {
+        return print_names(context, &asked.device.device).map(|_| ExitCode::SUCCESS);
+    }
+    let Some((name, words)) = asked.words.split_first() else {
+        let advice = "Use -l to list all services.";
+        return Err(Error::with_advice("No service is named.", advice).of(Kind::Usage));
+    };
+    let words = Words {
+        name: name.clone(),
+        device: asked.device.clone(),
+        most: asked.most,
+        arguments: words.to_vec(),
+    };
+    shell::run(context, &words).map_err(|error| not_found(error, name))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts and stops what serves a mount, and what runs on it.
-use super::run_mode::{Limit, Place, RunMode, ENDLESS, SHORT};
+use super::{Limit, Place, RunMode, ENDLESS, SHORT};
 use anybinder_cli::error::Result;
 use anybinder_client::addints;
 use anybinder_mount::context::Context;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The measurements of the crate `anybinder-bench`.
-use super::run_mode::{Limit, Place, RunMode};
+use super::{Limit, Place, RunMode};
 use anybinder_bench as bench;
 use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;

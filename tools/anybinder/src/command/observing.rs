@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shows what processes, threads and calls do.
-use super::run_mode::{RunMode, ENDLESS, LONG, SHORT};
+use super::{RunMode, ENDLESS, LONG, SHORT};
 use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds services, and calls them.
-use super::run_mode::{RunMode, LONG, SHORT};
+use super::{RunMode, LONG, SHORT};
 use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
 use arguments::Arguments;

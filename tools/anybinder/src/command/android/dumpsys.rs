@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder dumpsys`: what `dump` does, for all services or one.
 use super::{print_names, registered, threads_in_use, Asked};
-use crate::command::run_mode::{Limit, RunMode, SHORT};
 use crate::command::services::list::Service;
+use crate::command::{Limit, RunMode, SHORT};
 use anybinder_cli::error::{Doing, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_cli::output::say;

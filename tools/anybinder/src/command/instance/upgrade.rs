@@ -3,9 +3,8 @@
 //! clients go on.
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::generation::{self, Generation};
+use anybinder_mount::generation::{self, Generation, Installed, Programs};
 use anybinder_mount::mount::Mount;
-use anybinder_mount::programs::{Installed, Programs};
 use serde::Serialize;
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder graph`: which process calls which, and who has handles of whose objects, from the
 //! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
-mod dot;
 mod drawing;
 pub mod model;
 mod page;
@@ -118,7 +117,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     let made = match arguments.format(context.json) {
         Format::Text => text(&graph),
-        Format::Dot => dot::dot(&graph),
+        Format::Dot => dot(&graph),
         Format::Svg => drawing::svg(&graph)?,
         Format::Html => page::html(&graph)?,
         Format::Json => {
@@ -136,4 +135,42 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     past.map_or(Ok(()), |past| past.check_whole())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A text in double quotes, for DOT.
+fn quoted(text: &str) -> String {
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+fn dot(graph: &Graph) -> String {
+    let mut lines = vec![
+        "digraph binder {".to_string(),
+        "  rankdir=LR; node [shape=box];".into(),
+    ];
+    let note = graph.notes().join("\n");
+    if !note.is_empty() {
+        lines.push(format!("  label={};", quoted(&note)));
+    }
+    for process in &graph.processes {
+        let label = process.label();
+        lines.push(format!("  p{} [label={}];", process.pid, quoted(&label)));
+    }
+    for edge in &graph.edges {
+        let label = quoted(&edge.facts().join("\n"));
+        let style = if edge.waiting.is_empty() {
+            ""
+        } else {
+            ", color=red"
+        };
+        lines.push(format!(
+            "  p{} -> p{} [label={label}{style}];",
+            edge.from, edge.to
+        ));
+    }
+    lines.push("}\n".to_string());
+    lines.join("\n")
 }

@@ -2,21 +2,17 @@
 //! What `anybinder trace`, `anybinder top` and `anybinder graph` know of a running system.
 //!
 //! * `backlog`: one-way calls that wait for their turn
-//! * `buffer_size`: how much of a device a process maps
-//! * `lookup`: services by the service manager alone
 //! * `interfaces`: what interface each service says it has
 //! * `meter`: how often each method is called, and how long its calls take, from the events
-//! * `known`: what is known of processes beside the driver's reports
-//! * `nodes`: which object is which service
+//! * `known`: what is known of processes beside the driver's reports, as how much they map
+//! * `nodes`: which object is which service, by the service manager alone
 //! * `past`: what a recording tells of a time
 //! * `thread_priority`: policies and priorities
 //! * `text`: codes and times as text
 //! * `waits`: what the threads wait for, and the circles that they wait in
 pub mod backlog;
-pub mod buffer_size;
 pub mod interfaces;
 pub mod known;
-pub mod lookup;
 pub mod meter;
 pub mod nodes;
 pub mod past;

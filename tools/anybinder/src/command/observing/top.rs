@@ -7,7 +7,6 @@ mod columns;
 mod rows;
 pub mod sample;
 mod screen;
-mod seen;
 mod service_rows;
 mod terminal;
 mod wrong;

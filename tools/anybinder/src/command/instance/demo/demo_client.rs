@@ -2,8 +2,7 @@
 //! The client process of the demo; it prints one JSON line for each step.
 use anybinder_bench::durations::Durations;
 use anybinder_cli::error::{Doing, Error, Result};
-use anybinder_client::addints::{self, aidl::IAddInts};
-use anybinder_client::anonymous_files::{open_text, read_text};
+use anybinder_client::addints::{self, aidl::IAddInts, open_text, read_text};
 use anybinder_mount::context::Context;
 use anybinder_mount::generation;
 use anybinder_mount::mount::Mount;

@@ -2,9 +2,8 @@
 //! Questions about a daemon that serves: whether the installed program serves, how the last
 //! hand-over to another server ended, and which program supervises.
 use super::finding::Check;
-use anybinder_mount::generation::Generation;
+use anybinder_mount::generation::{Generation, Installed, Programs};
 use anybinder_mount::mount::{Backend, Mount};
-use anybinder_mount::programs::{Installed, Programs};
 
 const RESTART_ADVICE: &str =
     "nothing to do for calls; it is replaced when the daemon is restarted \

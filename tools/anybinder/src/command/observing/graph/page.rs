@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(data["processes"][0]["command"], name);
         let picture = drawing::picture(&graph).unwrap();
         assert!(picture.contains("&lt;/script&gt;") && !picture.contains('\u{1b}'));
-        let dot = super::super::dot::dot(&graph);
+        let dot = super::super::dot(&graph);
         assert!(dot.contains("@DATA@\\\"];\\\\u001b"), "{dot}");
     }
 }

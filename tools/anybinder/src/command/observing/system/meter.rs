@@ -7,7 +7,7 @@
 use anybinder_cli::error::Result;
 use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Extra, Priority};
-use anybinder_events::event_source::Source;
+use anybinder_events::event_stream::Source;
 use anybinder_events::thread_names::Names;
 use anybinder_mount::mount::Mount;
 use hdrhistogram::Histogram;
@@ -237,37 +237,5 @@ impl Drop for Meter {
             // The kernel's instance of the tracer is removed when its reader is gone.
             let _ = reader.join();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn call(sent_ns: u64, received_ns: u64, done_ns: u64) -> Call {
-        Call {
-            sent_ns,
-            received_ns: Some(received_ns),
-            done_ns: Some(done_ns),
-            size: 10,
-            ..Call::default()
-        }
-    }
-
-    #[test]
-    fn calls_are_added_up() {
-        let mut calls = Calls::default();
-        assert_eq!((calls.latency(), calls.queued()), (None, None));
-        for time_us in 1..=100 {
-            calls.add(&call(5000, 6000, 5000 + time_us * 1000));
-        }
-        let mut sum = Calls::default();
-        sum += &calls;
-        sum += &calls;
-        assert_eq!((sum.calls, sum.bytes, sum.errors), (200, 2000, 0));
-        let latency = sum.latency().unwrap();
-        assert!((latency.p50_us - 50.0).abs() < 1.0, "{latency:?}");
-        assert!((latency.p99_us - 99.0).abs() < 1.0, "{latency:?}");
-        assert!((sum.queued().unwrap().p50_us - 1.0).abs() < 0.1);
     }
 }

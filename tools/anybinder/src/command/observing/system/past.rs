@@ -370,36 +370,4 @@ mod tests {
         assert_eq!(past.services()[&7], "a.service");
         assert_eq!(past.known().command(20), "p20");
     }
-
-    #[test]
-    fn a_time_has_the_calls_that_ended_in_it() {
-        let made = (2..6).map(|at| call(at, false, 1000, Some(1000), Some(u64::from(at) * 1000)));
-        let past = past(made.collect());
-        let second = Duration::from_secs(1);
-        let calls = |at: Option<u64>| {
-            let span = past.span(at.map(Duration::from_secs), second).unwrap();
-            let measured = past.measured(&span);
-            let count = measured.calls.values().map(|one| one.calls).sum::<u64>();
-            (count, measured.elapsed_s)
-        };
-        assert_eq!(calls(None), (4, 9.0));
-        assert_eq!(calls(Some(0)), (0, 0.0));
-        assert_eq!(calls(Some(1)), (1, 1.0));
-        assert_eq!(calls(Some(6)), (0, 1.0));
-        let late = past.span(Some(Duration::from_secs(10)), second);
-        assert!(late
-            .unwrap_err()
-            .to_string()
-            .contains("ends 9.000000 s after"));
-    }
-
-    #[test]
-    fn a_call_back_is_no_circle() {
-        let mut back = call(2, false, 1500, None, None);
-        (back.call.from, back.call.to) = (thread(20, 21), thread(10, 10));
-        let past = past(vec![call(1, false, 1000, Some(1100), None), back]);
-        let processes = past.processes(1_600_000_000);
-        assert!(super::super::waits::circles(&processes).is_empty());
-        assert_eq!(processes[0].pending[0].to_tid, 10);
-    }
 }

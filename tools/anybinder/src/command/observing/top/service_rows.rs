@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is known of each service: its methods, its callers, and what waits for it.
-use super::rows::{Caller, Method, ServiceRow};
-use super::seen::Seen;
+use super::rows::{Caller, Method, Seen, ServiceRow};
 use crate::command::observing::system::meter::{Calls, Key, Measured};
 use crate::command::observing::system::thread_priority;
 use anybinder_events::event::Priority;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a process, which is marked.
-use super::rows::{Mark, ProcessRow};
-use super::seen::{mark, Seen};
+use super::rows::{mark, Mark, ProcessRow, Seen};
 use crate::command::observing::system::meter::{Calls, Measured};
 use crate::command::observing::system::text::time;
 use crate::command::observing::system::waits;

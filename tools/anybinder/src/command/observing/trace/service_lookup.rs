@@ -5,7 +5,7 @@
 //! All are asked for at the start. Later the events say when it is worth it: an object is passed to
 //! the service manager, as when a service is registered, or an unknown object is called.
 use crate::command::observing::system::interfaces::Interfaces;
-use crate::command::observing::system::lookup::{Held, Lookup};
+use crate::command::observing::system::nodes::{Held, Lookup};
 use anybinder_cli::error::Result;
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
@@ -172,24 +172,5 @@ impl Services {
             names.add_service(node, service);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_lead_to_objects() {
-        let report = [
-            "binder proc state:\nproc 4\ncontext binder\n  ref 7: desc 0 node 2 s 1 w 1 d 0\n",
-            "proc 5\ncontext binder\n  thread 5: l 11 need_return 0\n",
-            "  ref 12: desc 0 node 1 s 1 w 1 d 0\n",
-            "  ref 14: desc 3 dead node 9 s 1 w 1 d 0\n",
-            "proc 51\n  ref 17: desc 4 node 2 s 1 w 1 d 0\n",
-        ];
-        let report = report.concat();
-        assert_eq!(objects(&report, 5), HashMap::from([(0, 1), (3, 9)]));
-        assert_eq!(objects(&report, 6), HashMap::new());
     }
 }
