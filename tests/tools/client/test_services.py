@@ -9,7 +9,11 @@ import signal
 import time
 
 import pytest
-from anybinder.process import PATIENCE_S, until
+from anybinder import servicemanager
+from anybinder.driver import INTERFACE
+from anybinder.parcel import Parcel
+from anybinder.process import PATIENCE_S, ready_child, until
+from anybinder.servicemanager import SERVICE
 
 from peers import AIDL, PEER, contains, shell_service
 
@@ -56,6 +60,26 @@ def test_android_commands(bus):
     if not bus.is_kernel:
         contains(bus.run("lshal"), "| All HIDL binderized services",
                  "android.hidl.manager@1.2::IServiceManager/default ")
+
+
+class Named(servicemanager.Client):
+    """Its objects say their interface."""
+
+    def incoming(self, call):
+        return Parcel().string("test.INamed") if call.code == INTERFACE else Parcel()
+
+
+def test_interfaces_of_many_services(bus):
+    """More than are asked at a time."""
+    def serve(ready):
+        client = Named(bus.path())
+        for number in range(100):
+            assert client.add(f"test.named.{number}", SERVICE + 16 * number) == 0
+        ready()
+        client.serve_until_killed()
+
+    with ready_child(serve):
+        assert bus.run("service", "list").count(": [test.INamed]\n") == 100
 
 
 def test_dumpsys_asks_for_the_services_once(bus):
@@ -221,6 +245,10 @@ _anybinder
 def completions(bus, path, command):
     """The function that completes a command line by a command with the script in this path."""
     bus.run("generate", bus.scratch)
+    with open(f"{bus.scratch}/{path}", encoding="utf-8") as file:
+        script = file.read()
+    assert "servicemanager" in script
+    assert not re.search("demo-service|device-check|addints-client", script), "hidden commands"
     # On a busy machine it may need more than the second that it has.
     environment = {"PATH": f"{os.path.dirname(bus.program)}:{os.environ['PATH']}",
                    "HOME": bus.scratch, "ANYBINDER_TIMEOUT": str(PATIENCE_S)}
@@ -261,6 +289,19 @@ def test_completions_of_bash(bus):
     # Without a driver there are options, and no messages.
     assert "--aidl" in completed("anybinder --mount /nonexistent call ")
     assert "complete" not in completed("anybinder ")
+
+
+def test_what_a_word_of_a_command_line_names(bus):
+    def candidates(line):
+        return bus.run("complete", "--", *line.split(" ")).split()
+
+    for line in ("call ", "--json ping ", "dumpsys -t 5 ", "service check ", "watch a ", "cmd "):
+        assert PEER in candidates(line), line
+    assert candidates("--device binder call a --device bin") == ["binder"]
+    assert candidates("list --device=bin") == ["--device=binder"]
+    assert "echo" in candidates(f"call {PEER} --aidl {AIDL} ech")
+    for line in ("ca", "call -", "call a b ", "link ", "freeze ", "cmd x ", "nosuch "):
+        assert candidates(line) == [], line
 
 
 def test_report_of_everything(bus):

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The anybinder command: lists, calls, `run`, outputs that end, completions, `demo`."""
-import os
-import re
+"""The anybinder command: lists, calls, `run`, outputs that end, `demo`."""
 import signal
 
 import pytest
@@ -66,7 +64,7 @@ def test_a_full_disk_ends_a_command(present, words):
     present.shell(1, "writing the output: No space left", f"$A {words} 2>&1 >/dev/full")
 
 
-# ---- demo, completions --------------------------------------------------------------------------
+# ---- demo ---------------------------------------------------------------------------------------
 
 def test_demo(own_bus):
     check = Checked(own_bus)
@@ -85,20 +83,3 @@ def test_an_interrupt_ends_a_demo(absent):
 
 def test_demo_needs_no_mount(absent):
     absent(0, "all steps passed", "demo", "--calls", "200")
-
-
-@pytest.fixture(scope="module")
-def generated(shared_bus, tmp_path_factory):
-    path = tmp_path_factory.mktemp("generated")
-    shared_bus.run("generate", str(path))
-    return path
-
-
-@pytest.mark.parametrize("path", [
-    "bash-completion/completions/anybinder", "zsh/site-functions/_anybinder",
-    "fish/vendor_completions.d/anybinder.fish"])
-def test_completions(generated, path):
-    """No completion of a command that is hidden from people."""
-    text = (generated / path).read_text(encoding="utf-8")
-    assert "servicemanager" in text
-    assert not re.search("demo-service|device-check", text)

@@ -20,9 +20,3 @@ def traced_bus(driver, programs):    # pylint: disable=unused-argument
 @pytest.fixture
 def bus(traced_bus, root):    # pylint: disable=unused-argument,redefined-outer-name
     return traced_bus
-
-
-@pytest.fixture
-def directory(scratch):
-    """A directory of the test."""
-    return scratch

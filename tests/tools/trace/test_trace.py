@@ -52,11 +52,19 @@ def test_each_call_is_shown_once(bus):
 
 def test_sizes_and_objects_are_those_that_were_sent(bus):
     lookup = [bus.program, "call", "manager", "1", "s16", "manager"]
-    _, text = bus.trace("--json", "--code", "1", program=lookup)
+    _, text = bus.trace("--json", "--code", "0x1", program=lookup)
     last = calls_of(text)[-1]
     # A header of 12 bytes and more, then a string of 7 characters.
     assert last["size"] > 30 and last["reply_size"] > 30, last
     assert last["reply_objects"] == 1 and last["objects"] == last["files"] == 0, last
+
+
+def test_calls_that_are_not_wanted_are_left_out(bus):
+    program = ["sh", "-c", f"{bus.program} ping manager; {shlex.join(caller(1))}"]
+    for wanted, codes in ((["--code", "_PNG"], {0x5f504e47}), (["--slower-than", "9s"], set()),
+                          (["--service", "nosuch"], set())):
+        _, text = bus.trace("--json", *wanted, program=program)
+        assert {call["code"] for call in calls_of(text)} == codes, text
 
 
 def test_a_line_names_both_ends(bus):
@@ -341,6 +349,16 @@ def test_without_types_it_is_dumped(bus):
     found = said(text)[-20:]
     assert any(line.startswith("request of android.os.IServiceManager: ") for line in found), text
     assert any(line.endswith("  handle 0 (manager)") for line in found), text
+
+
+def test_what_has_other_types_is_dumped(bus):
+    with bus.peer():
+        program = [bus.program, "call", PEER, "1", "i32", "1", "i32", "2", "i32", "3"]
+        _, text = bus.trace("--payload", "--aidl", AIDL, "--service", PEER, "--code", "1",
+                            program=["sh", "-c", f"{shlex.join(program)}; true"])
+    if bus.tells("binder_data"):
+        assert "add(?) = " in text, text
+        assert "12 B, does not fit add of anybinder.test.IPeer: 4 bytes are left over" in text, text
 
 
 def test_data_that_is_to_be_cleared_is_not_shown(bus):

@@ -130,39 +130,3 @@ impl Stream {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a stream takes of `written`.
-    fn taken(written: &[u8], most: u64) -> (String, bool, bool) {
-        let (sender, cut) = std::sync::mpsc::channel();
-        let stream = Stream::new(std::io::sink(), (true, most), move || {
-            let _ = sender.send(());
-        });
-        let stream = stream.unwrap();
-        let mut end = File::from(stream.end().unwrap());
-        end.write_all(written).unwrap();
-        drop(end);
-        let taken = stream.finish();
-        (taken.text, taken.is_cut, cut.try_recv().is_ok())
-    }
-
-    #[test]
-    fn what_is_too_long_is_cut() {
-        assert_eq!(taken(b"abc", 3), ("abc".to_string(), false, false));
-        assert_eq!(taken(b"abcd", 3), ("abc".to_string(), true, true));
-        assert_eq!(taken(b"", 0), (String::new(), false, false));
-    }
-
-    #[test]
-    fn a_service_without_end_is_cut() {
-        let stream = Stream::new(std::io::sink(), (true, 100_000), || {}).unwrap();
-        let mut end = File::from(stream.end().unwrap());
-        // Blocks at the end, and gets no SIGPIPE.
-        std::thread::spawn(move || while end.write_all(&[b'x'; 4096]).is_ok() {});
-        let written = stream.finish();
-        assert!(written.is_cut && written.text.len() == 100_000);
-    }
-}

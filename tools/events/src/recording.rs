@@ -433,25 +433,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
-    #[test]
-    fn a_call_takes_less_than_150_bytes() {
-        const CALLS: u32 = 20_000;
-        let path = scratch("size");
-        let mut recorder = Recorder::create(&path).unwrap();
-        for number in 0..CALLS {
-            for event in events_of(number) {
-                recorder.event(&event).unwrap();
-            }
-        }
-        recorder.finish().unwrap();
-        let size = std::fs::metadata(&path).unwrap().len();
-        assert!(size < 150 * u64::from(CALLS), "{size}");
-        let recording = Recording::read(&path).unwrap();
-        assert_eq!(recording.events.len(), 9 * CALLS as usize);
-        assert_eq!(recording.events[9..18], events_of(1));
-        std::fs::remove_file(&path).unwrap();
-    }
-
     /// What version 2 wrote of a call and its end.
     const OF_VERSION_2: [&[u8]; 5] = [
         &[0, 0],                                   // Start

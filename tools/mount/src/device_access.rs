@@ -84,31 +84,3 @@ pub fn advice(path: &Path) -> String {
         (false, false) => format!("As root: `adduser {user} {group}`; then log in again."),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_are_whole_words() {
-        assert!(has_member("anybinder:x:990:ann,bob\n".trim_end(), "bob"));
-        assert!(!has_member("anybinder:x:990:ann,bobby", "bob"));
-        assert!(!has_member("anybinder:x:990:", "bob"));
-    }
-
-    #[test]
-    fn a_closed_file_is_its_owners() {
-        let scratch = std::env::temp_dir().join(format!("access-{}", std::process::id()));
-        std::fs::write(&scratch, "").unwrap();
-        let set = |mode| {
-            use std::os::unix::fs::PermissionsExt;
-            std::fs::set_permissions(&scratch, std::fs::Permissions::from_mode(mode)).unwrap();
-            std::fs::metadata(&scratch).unwrap()
-        };
-        assert!(!who(&set(0o600)).contains("members"));
-        let open = set(0o660);
-        assert_eq!(who(&open).contains("members"), open.gid() != 0);
-        assert!(advice(&scratch).contains("Run this as") == (open.gid() == 0));
-        std::fs::remove_file(&scratch).unwrap();
-    }
-}

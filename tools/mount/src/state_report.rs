@@ -384,20 +384,4 @@ mod tests {
         assert_eq!(rows[1].threads[0].outgoing[0].node, Some(3));
         assert_eq!((rows[1].pid, rows[1].context.as_str()), (70, "hwbinder"));
     }
-
-    #[test]
-    fn a_log_is_read() {
-        let line =
-            "8: call  from 11:12 to 20:0 context binder node 3 handle 1 size 4:8 ret 0/0 l=0";
-        let one = parse_logged(line).unwrap();
-        assert_eq!(
-            (one.id, one.kind.as_str(), one.from_pid, one.to_pid),
-            (8, "call", 11, 20)
-        );
-        assert_eq!(
-            (one.node, one.size, one.context.as_str()),
-            (3, 12, "binder")
-        );
-        assert_eq!(parse_logged("nothing here"), None);
-    }
 }

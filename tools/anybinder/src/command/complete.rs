@@ -169,61 +169,6 @@ pub fn run(command_line: Command, arguments: &Arguments) -> Result<ExitCode> {
 mod tests {
     use super::*;
 
-    fn names(line: &str) -> Option<Names> {
-        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-        word(crate::command_line(), &words).map(|word| word.names)
-    }
-
-    #[test]
-    fn the_place_of_a_word_says_what_it_names() {
-        let services = [
-            "call ",
-            "call a.b",
-            "--json ping ",
-            "dumpsys -t 5 ",
-            "service check ",
-        ];
-        for line in services
-            .into_iter()
-            .chain(["watch a ", "top --service ", "cmd x"])
-        {
-            assert_eq!(names(line), Some(Names::Services), "{line}");
-        }
-        for line in [
-            "call --device ",
-            "list --device=hw",
-            "--mount x call a --device bi",
-        ] {
-            assert_eq!(names(line), Some(Names::Devices), "{line}");
-        }
-        for line in ["call --aidl x a ", "call a.b/c --aidl x ad"] {
-            assert_eq!(names(line), Some(Names::Methods), "{line}");
-        }
-        for line in [
-            "",
-            "ca",
-            "call -",
-            "call a b ",
-            "link ",
-            "freeze ",
-            "cmd x ",
-            "nosuch ",
-        ] {
-            assert_eq!(names(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn options_before_and_behind_the_command_count() {
-        let line = "--mount /m call --device hwbinder --aidl /a a.b/c me";
-        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-        let word = word(crate::command_line(), &words).unwrap();
-        assert_eq!(word.option::<PathBuf>("mount"), [PathBuf::from("/m")]);
-        assert_eq!(word.option::<PathBuf>("aidl"), [PathBuf::from("/a")]);
-        assert_eq!(word.option::<String>("device"), ["hwbinder"]);
-        assert_eq!((word.start.as_str(), word.before.as_str()), ("me", ""));
-    }
-
     #[test]
     fn what_a_shell_would_run_is_no_candidate() {
         assert!(is_plain(

@@ -204,42 +204,6 @@ fn calls_made_to_serve_a_one_way_call_are_told_from_later_ones() {
 }
 
 #[test]
-fn a_call_to_a_dead_object_has_its_service() {
-    let mut assembler = Assembler::default();
-    let mut names = Names::recorded();
-    let service = crate::thread_names::Service {
-        name: "gone".to_string(),
-        interface: "t.I".to_string(),
-    };
-    names.add_service(7, service);
-    let failed = What::Failed {
-        transaction: Transaction {
-            id: 5,
-            from_pid: 1,
-            ..Transaction::default()
-        },
-        error: BR_DEAD_REPLY,
-        errno: -22,
-        size: 4,
-    };
-    let dead = What::Return {
-        code: BR_DEAD_REPLY,
-    };
-    for what in [What::Target { id: 5, node: 7 }, failed, dead] {
-        let event = Event {
-            time_ns: 1,
-            tid: 1,
-            thread: None,
-            what,
-        };
-        assembler.push(&event, &mut names);
-    }
-    let calls = assembler.finish();
-    let of: Vec<_> = calls.iter().map(|call| call.service.as_deref()).collect();
-    assert_eq!(of, [Some("gone")]);
-}
-
-#[test]
 fn an_error_ends_the_call_that_it_belongs_to() {
     let failed = |code| What::Return { code };
     let calls = play(&[
@@ -271,33 +235,4 @@ fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished(
     assert_eq!(calls.len(), 2);
     assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
     assert!(calls[1].unfinished && calls[1].id == 12);
-}
-
-#[test]
-fn a_call_has_the_priorities_that_are_told() {
-    let priority = |policy, value| Priority { policy, value };
-    let told = |id, caller, served| What::Priorities { id, caller, served };
-    let calls = play(&[
-        (1, sent(10, 0)),
-        (2, What::Received { id: 10 }),
-        (2, told(10, Some(priority(1, 10)), priority(0, -20))),
-        (1, sent(11, 0)),
-        (2, What::Received { id: 11 }),
-        // The minimum of the object.
-        (2, told(11, Some(priority(0, 5)), priority(0, 0))),
-        (1, sent(12, TF_ONE_WAY)),
-        (2, What::Received { id: 12 }),
-        (2, told(12, None, priority(0, 19))),
-        (1, sent(13, 0)),
-    ]);
-    let of = |id| {
-        let call = calls.iter().find(|call| call.id == id).unwrap();
-        let json = serde_json::to_value(call).unwrap();
-        let keys = ["priority", "served_at", "not_inherited"];
-        keys.map(|key| json[key].to_string().replace('"', ""))
-    };
-    assert_eq!(of(10), ["SCHED_FIFO 10", "nice -20", "true"]);
-    assert_eq!(of(11), ["nice 5", "nice 0", "false"]);
-    assert_eq!(of(12), ["null", "nice 19", "false"]);
-    assert_eq!(of(13), ["null", "null", "false"]);
 }

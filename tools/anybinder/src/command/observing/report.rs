@@ -384,31 +384,3 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     }
     Ok(ExitCode::SUCCESS)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_are_named() {
-        let line =
-            "8: call  from 1:1 to 2:0 context binder node 3 handle 1 size 4:8 ret 29201/-22 l=9";
-        let text = reason(line).unwrap();
-        assert!(
-            text.contains("BR_FAILED_REPLY") && text.contains("Invalid argument"),
-            "{text}"
-        );
-        assert_eq!(reason("8: call"), None);
-    }
-
-    #[test]
-    fn addresses_are_left_out() {
-        let line = "  node 3: u00007f12aa00bb00 c00007f12aa00bb10 hs 1 hw 1";
-        assert_eq!(without_addresses(line), "  node 3: - - hs 1 hw 1");
-        let line = "  ref 5: desc 0 node 1 s 1 w 1 d 0000000000000000";
-        assert_eq!(
-            without_addresses(line),
-            "  ref 5: desc 0 node 1 s 1 w 1 d -"
-        );
-    }
-}

@@ -263,15 +263,4 @@ mod tests {
         assert_eq!(kind(&[works, fails]), Some(Kind::NotWorking));
         assert_eq!(kind(&[]), Some(Kind::NotWorking));
     }
-
-    #[test]
-    fn a_denied_device_says_what_lets_the_user_in() {
-        let mut denied = device("binder", ManagerState::Denied, Passing::NotAsked);
-        denied.advice = Some("As root: `adduser ann anybinder`".to_string());
-        let (text, _) = verdict_of(&mount(), &[denied]);
-        assert_eq!(
-            text,
-            "you may not open binder: As root: `adduser ann anybinder`"
-        );
-    }
 }

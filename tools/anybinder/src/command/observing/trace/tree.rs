@@ -176,42 +176,6 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_has_all_levels_in_order_and_waits_for_one_way_calls() {
-        let mut tree = Tree::default();
-        for (id, parent) in [
-            (1, None),
-            (2, Some(1)),
-            (3, Some(2)),
-            (4, Some(1)),
-            (5, Some(1)),
-            (9, None),
-        ] {
-            tree.sent(id, parent);
-        }
-        for (id, time_ns) in [(3, 10), (2, 30), (1, 100)] {
-            assert_eq!(tree.over(call(id, time_ns, false)), None);
-        }
-        let by_other_thread = Call {
-            by_other_thread: true,
-            ..call(5, 60, false)
-        };
-        assert_eq!(tree.over(by_other_thread), None);
-        assert!(tree.take(Some(2000)).is_empty());
-        tree.over(call(4, 500, true));
-        let taken = tree.take(Some(2000));
-        let expected = [
-            (0, 1, Some(70)),
-            (1, 2, Some(20)),
-            (2, 3, None),
-            (1, 4, None),
-            (1, 5, None),
-        ];
-        assert_eq!(taken.len(), 1);
-        assert_eq!(shape(&taken[0]), expected);
-        assert_eq!(tree.nodes.len(), 1);
-    }
-
-    #[test]
     fn what_is_chosen_has_those_above_it() {
         let each = [(0, 1), (1, 2), (2, 3), (1, 4), (0, 5), (1, 6), (0, 7)];
         let tree = each.map(|(depth, id)| Leveled {

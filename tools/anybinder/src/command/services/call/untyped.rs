@@ -254,21 +254,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_numbers_or_names() {
-        assert_eq!(code_of("3").unwrap(), 3);
-        assert_eq!(code_of("0x1F").unwrap(), 31);
-        assert_eq!(code_of("PING").unwrap(), 0x5f50_4e47);
-        assert_eq!(code_of("_PNG").unwrap(), 0x5f50_4e47);
-        assert!(code_of("one").is_err());
-    }
-
-    #[test]
-    fn a_type_without_value_is_refused() {
-        assert!(write_arguments(&["i32".to_string()], false).is_err());
-        assert!(write_arguments(&["i32", "x"].map(String::from), false).is_err());
-    }
-
-    #[test]
     fn text_shows_in_utf16() {
         assert_eq!(as_text(&[0x0069_0048, 0x0000_0021]), "Hi!.");
     }
