@@ -6,6 +6,7 @@
 //! hypervisor is trusted.
 use crate::connections::Life;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
+use anybinder_parcel::encode::hex_bytes;
 use anybinder_servicemanager::pattern::matches;
 use rsbinder::rpc::PeerIdentity;
 use std::path::Path;
@@ -49,15 +50,8 @@ pub struct Rules(Vec<Rule>);
 /// Reads 64 hexadecimal digits, with or without colons, as `openssl x509 -fingerprint` prints them.
 pub fn fingerprint(text: &str) -> std::result::Result<Fingerprint, String> {
     let digits: String = text.chars().filter(|one| *one != ':').collect();
-    let wrong = || format!("{text} is no SHA-256 fingerprint (64 hexadecimal digits)");
-    if digits.len() != 64 || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    let mut bytes = [0; 32];
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&digits[2 * index..2 * index + 2], 16).map_err(|_| wrong())?;
-    }
-    Ok(bytes)
+    let bytes = hex_bytes(&digits).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| format!("{text} is no SHA-256 fingerprint (64 hexadecimal digits)"))
 }
 
 fn peer(text: &str) -> std::result::Result<Peer, String> {

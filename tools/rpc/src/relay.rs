@@ -8,22 +8,20 @@ use crate::dialect::Dialect;
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::parcel_bytes;
-use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
 use rsbinder::rpc::RpcProxy;
 use rsbinder::{
-    calling_caller, Caller, DeathRecipient, ExceptionCode, IBinder, Parcel, SIBinder, Stability,
-    Status, StatusCode, Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION,
+    calling_caller, Caller, ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status,
+    StatusCode, Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION,
     FIRST_CALL_TRANSACTION, FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION,
     PING_TRANSACTION,
 };
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 type Result<T> = std::result::Result<T, StatusCode>;
@@ -381,25 +379,70 @@ impl Transactable for Relay {
     }
 }
 
+/// What is the same for every object of ours that rsbinder has no type for. A file reaches it, so
+/// that it can say why it refuses it. What refers to it holds its `Arc`, and it does not die.
+#[macro_export]
+macro_rules! local_binder {
+    () => {
+        fn link_to_death(
+            &self,
+            _: std::sync::Weak<dyn rsbinder::DeathRecipient>,
+        ) -> rsbinder::Result<()> {
+            Err(rsbinder::StatusCode::InvalidOperation)
+        }
+
+        fn unlink_to_death(
+            &self,
+            _: std::sync::Weak<dyn rsbinder::DeathRecipient>,
+        ) -> rsbinder::Result<()> {
+            Err(rsbinder::StatusCode::InvalidOperation)
+        }
+
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+
+        fn as_transactable(&self) -> Option<&dyn rsbinder::Transactable> {
+            Some(self)
+        }
+
+        fn is_remote(&self) -> bool {
+            false
+        }
+
+        fn local_binder_flags(&self) -> u32 {
+            anybinder_driver::abi::ACCEPTS_FDS
+        }
+
+        fn inc_strong(&self, _: &rsbinder::SIBinder) -> rsbinder::Result<()> {
+            Ok(())
+        }
+
+        fn attempt_inc_strong(&self) -> bool {
+            true
+        }
+
+        fn dec_strong(
+            &self,
+            _: Option<std::mem::ManuallyDrop<rsbinder::SIBinder>>,
+        ) -> rsbinder::Result<()> {
+            Ok(())
+        }
+
+        fn inc_weak(&self, _: &rsbinder::WIBinder) -> rsbinder::Result<()> {
+            Ok(())
+        }
+
+        fn dec_weak(&self) -> rsbinder::Result<()> {
+            Ok(())
+        }
+    };
+}
+
 impl IBinder for Relay {
-    fn link_to_death(&self, _: Weak<dyn DeathRecipient>) -> Result<()> {
-        Err(StatusCode::InvalidOperation)
-    }
-
-    fn unlink_to_death(&self, _: Weak<dyn DeathRecipient>) -> Result<()> {
-        Err(StatusCode::InvalidOperation)
-    }
-
+    crate::local_binder!();
     fn ping_binder(&self) -> Result<()> {
         self.target.ping_binder()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_transactable(&self) -> Option<&dyn Transactable> {
-        Some(self)
     }
 
     fn descriptor(&self) -> &str {
@@ -417,17 +460,8 @@ impl IBinder for Relay {
         }
     }
 
-    fn is_remote(&self) -> bool {
-        false
-    }
-
     fn stability(&self) -> Stability {
         self.target.stability()
-    }
-
-    /// A file reaches the relay, which says why it refuses it.
-    fn local_binder_flags(&self) -> u32 {
-        ACCEPTS_FDS
     }
 
     /// Called with the interface's descriptor read and compared.
@@ -452,26 +486,5 @@ impl IBinder for Relay {
             answer::is_next();
         }
         outcome
-    }
-
-    // What refers to a relay holds its `Arc`.
-    fn inc_strong(&self, _: &SIBinder) -> Result<()> {
-        Ok(())
-    }
-
-    fn attempt_inc_strong(&self) -> bool {
-        true
-    }
-
-    fn dec_strong(&self, _: Option<ManuallyDrop<SIBinder>>) -> Result<()> {
-        Ok(())
-    }
-
-    fn inc_weak(&self, _: &WIBinder) -> Result<()> {
-        Ok(())
-    }
-
-    fn dec_weak(&self) -> Result<()> {
-        Ok(())
     }
 }

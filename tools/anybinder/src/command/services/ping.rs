@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder ping NAME`: whether a service answers, and how long the smallest call takes. A thread
 //! makes the calls, since one may never end.
-use crate::command::run_mode::{RunMode, LONG, SHORT};
-use anybinder_cli::error::{Doing, Error, Kind, Result};
+use crate::command::{RunMode, LONG, SHORT};
+use anybinder_bench::durations::Durations;
+use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::interrupt;
 use anybinder_cli::output::say;
 use anybinder_cli::time_limit::seconds;
@@ -11,7 +12,6 @@ use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::relay::descriptor_of;
-use hdrhistogram::Histogram;
 use rsbinder::SIBinder;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -24,7 +24,6 @@ const POLL: Duration = Duration::from_millis(100);
 const MOST_WAITING: usize = 256;
 /// Between the calls of a ping without end, unless it is told otherwise.
 const USUAL_INTERVAL: Duration = Duration::from_secs(1);
-const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -103,33 +102,29 @@ struct Summary {
     max_us: f64,
 }
 
-fn us(ns: u64) -> f64 {
-    ns as f64 / 1000.0
-}
-
 /// The answers so far.
 struct Tally<'a> {
     context: &'a Context,
     arguments: &'a Arguments,
     found: Option<(String, Place)>,
     took_us: Vec<f64>,
-    histogram: Histogram<u64>,
+    durations: Durations,
 }
 
 impl Tally<'_> {
-    fn note(&mut self, took: Duration) {
-        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        let _ = self.histogram.record(took_ns);
+    fn note(&mut self, took: Duration) -> Result<()> {
+        let took_us = took.as_nanos() as f64 / 1000.0;
+        self.durations.record(took.as_nanos() as u64)?;
         if self.context.json {
-            self.took_us.push(us(took_ns));
+            self.took_us.push(took_us);
         } else if let (Some((descriptor, place)), false) = (&self.found, self.arguments.quiet) {
             say(format_args!(
-                "{} ({descriptor}) answers in {:.1} us{}",
+                "{} ({descriptor}) answers in {took_us:.1} us{}",
                 self.arguments.name,
-                us(took_ns),
                 place.suffix()
             ));
         }
+        Ok(())
     }
 
     /// What does not go into JSON.
@@ -140,19 +135,18 @@ impl Tally<'_> {
     }
 
     fn summary(&self) -> Summary {
-        let all = &self.histogram;
-        if all.is_empty() {
+        let all = &self.durations;
+        if all.calls() == 0 {
             return Summary::default();
         }
-        let [p50_us, p90_us, p99_us] = QUANTILES.map(|(_, share)| us(all.value_at_quantile(share)));
         Summary {
-            calls: all.len(),
-            min_us: us(all.min()),
-            avg_us: all.mean() / 1000.0,
-            p50_us,
-            p90_us,
-            p99_us,
-            max_us: us(all.max()),
+            calls: all.calls(),
+            min_us: all.min_us(),
+            avg_us: all.avg_us(),
+            p50_us: all.quantile_us(0.5),
+            p90_us: all.quantile_us(0.9),
+            p99_us: all.quantile_us(0.99),
+            max_us: all.max_us(),
         }
     }
 
@@ -241,7 +235,7 @@ fn listen(tally: &mut Tally, events: &Receiver<Event>) -> Result<()> {
         }
         match events.recv_timeout(POLL) {
             Ok(Event::Found { descriptor, place }) => tally.found = Some((descriptor, place)),
-            Ok(Event::Answered(took)) => tally.note(took),
+            Ok(Event::Answered(took)) => tally.note(took)?,
             Ok(Event::Failed(error)) => return Err(error),
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {
@@ -277,10 +271,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         arguments,
         found: None,
         took_us: Vec::new(),
-        histogram: Histogram::new(3).doing(|| "making a histogram".to_string())?,
+        durations: Durations::default(),
     };
     let outcome = listen(&mut tally, &events);
-    let status = match tally.histogram.is_empty() {
+    let status = match tally.durations.calls() == 0 {
         true => Kind::TimedOut.exit_status(),
         false => 0,
     };

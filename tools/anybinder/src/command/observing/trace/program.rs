@@ -6,7 +6,7 @@ use anybinder_mount::mount::Mount;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, ExitCode, ExitStatus};
 
 pub struct Program {
     child: Child,
@@ -32,15 +32,9 @@ impl Program {
         let before = entries
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .collect();
-        let own = std::env::current_exe().doing(|| "finding this program".to_string())?;
-        let state = mount.state_file("json");
-        let state_dir = state.parent().expect("a file in the state directory");
-        let child = Command::new(own)
-            .arg("--mount")
-            .arg(&mount.path)
-            .arg("--state-dir")
-            .arg(state_dir)
-            .args(["run", "--"])
+        let child = mount
+            .own_command("run")?
+            .arg("--")
             .args(command)
             .spawn()
             .doing(|| format!("starting {}", command[0].to_string_lossy()))?;

@@ -5,7 +5,6 @@ use super::reply_objects::name_files;
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::say;
-use anybinder_driver::abi::ACCEPTS_FDS;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::{Library, Roots};
@@ -14,14 +13,12 @@ use anybinder_parcel::encode::{empty, Encoder, Parcel as Plan};
 use anybinder_parcel::{header, method};
 use anybinder_rpc::parcel_bytes;
 use rsbinder::{
-    DeathRecipient, ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode,
-    Transactable, TransactionCode, WIBinder, INTERFACE_TRANSACTION, PING_TRANSACTION,
+    ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode, Transactable,
+    TransactionCode, INTERFACE_TRANSACTION, PING_TRANSACTION,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::any::Any;
-use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The calls of an object that are not printed.
 pub type Calls = Arc<Mutex<Vec<Received>>>;
@@ -152,60 +149,17 @@ impl Transactable for Callback {
 }
 
 impl IBinder for Callback {
-    fn link_to_death(&self, _: Weak<dyn DeathRecipient>) -> rsbinder::Result<()> {
-        Err(StatusCode::InvalidOperation)
-    }
-
-    fn unlink_to_death(&self, _: Weak<dyn DeathRecipient>) -> rsbinder::Result<()> {
-        Err(StatusCode::InvalidOperation)
-    }
+    anybinder_rpc::local_binder!();
 
     fn ping_binder(&self) -> rsbinder::Result<()> {
         Ok(())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_transactable(&self) -> Option<&dyn Transactable> {
-        Some(self)
     }
 
     fn descriptor(&self) -> &str {
         &self.descriptor
     }
 
-    fn is_remote(&self) -> bool {
-        false
-    }
-
-    fn local_binder_flags(&self) -> u32 {
-        ACCEPTS_FDS
-    }
-
     fn stability(&self) -> Stability {
         Stability::default()
-    }
-
-    // What refers to it holds its `Arc`.
-    fn inc_strong(&self, _: &SIBinder) -> rsbinder::Result<()> {
-        Ok(())
-    }
-
-    fn attempt_inc_strong(&self) -> bool {
-        true
-    }
-
-    fn dec_strong(&self, _: Option<ManuallyDrop<SIBinder>>) -> rsbinder::Result<()> {
-        Ok(())
-    }
-
-    fn inc_weak(&self, _: &WIBinder) -> rsbinder::Result<()> {
-        Ok(())
-    }
-
-    fn dec_weak(&self) -> rsbinder::Result<()> {
-        Ok(())
     }
 }
