@@ -30,8 +30,8 @@ def test_containers(suite, tool):
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_types_of_kubernetes(program, scratch):
-    """The device plugin and the manifests in the words of Kubernetes' own Go types, which the module proxy
-    has."""
+    """The device plugin and the manifests in the words of Kubernetes' own Go types, which the
+    module proxy has."""
     if not shutil.which("go"):
         pytest.skip("go is missing")
     types, own, plugins = f"{scratch}/types", f"{scratch}/own.yaml", f"{scratch}/plugins"
