@@ -4,8 +4,8 @@
  *
  * A client is one application after another. As applications do when they start, each allocates
  * small and big buffers as fast as it can, frees many of them, keeps the rest for a while, and
- * ends. A call is one allocation. At every tenth end of an application the pools are shrunk, as they are
- * when memory is short.
+ * ends. A call is one allocation. At every tenth end of an application the pools are shrunk, as
+ * they are when memory is short.
  */
 #include "bench/fail.h"
 #include "bench/peer.h"

@@ -54,9 +54,9 @@ def test_a_service_is_added_found_listed_and_gone(manager):
             assert dump == len(OWN) + 3
         until(lambda: client.names() == OWN)
     # A service that is no 2.1 takes the place of one, and leaves no 2.1.
-    for chain in ([LIGHT, LIGHT_2_0, BASE], [LIGHT_2_0, BASE]):
+    for service, chain in ((SERVICE, [LIGHT, LIGHT_2_0, BASE]), (SERVICE + 1, [LIGHT_2_0, BASE])):
         client.chain = chain
-        assert client.add("left", SERVICE, chain)
+        assert client.add("left", service, chain)
     assert client.get(LIGHT_2_0, "left") and client.get(LIGHT, "left") is None
 
 

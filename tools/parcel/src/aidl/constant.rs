@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The values of constants (sizes of arrays, enumerators, defaults of fields) as the compiler of
 //! Android 14 computes them, whose answers are a table in `constant_test`. Integers are signed and
-//! have a width: that of the literal, and of an operator the wider one of its operands, but at least
-//! that of an int. The type that a constant is declared with takes no part in it.
+//! have a width: that of the literal, and of an operator the wider one of its operands, but at
+//! least that of an int. The type that a constant is declared with takes no part in it.
 use super::syntax::{Rule, Value};
 use crate::budget::Budget;
 use crate::types::{Kind, Type};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Constants as the compiler computes them: the answers are those of Debian's aidl
-//! 1:14.0.0+r75-1, whose back ends for C++, the NDK and Java agree. It prints floating-point numbers
-//! with six decimals, so these have fewer here. rsbinder-aidl 0.12.0 differs from it in places.
+//! 1:14.0.0+r75-1, whose back ends for C++, the NDK and Java agree. It prints floating-point
+//! numbers with six decimals, so these have fewer here.
 use crate::scratch::Scratch;
 use serde_json::Value as Json;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The declarations in directories of `.aidl` files. A file is read when a name that could be in it
 //! is looked up: a directory may have thousands of files.
+use super::computed::Known;
 use super::constant::Fault;
 pub use super::entry::Entry;
 use super::entry::FileScope;
 use super::sources::{Roots, Source, Sources};
 use super::syntax::{self, Body, Declaration, Method, TypeName};
-use super::values::Known;
 use crate::budget::{Budget, MAX_ARRAY, MAX_DEPTH};
 use crate::types::{Kind, Type};
 use std::cell::RefCell;

@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The constants of a library by their names, the items of its enums, and the defaults of fields.
 //! Each is computed once.
+use super::computed::Enumerators;
 use super::constant::{self, Computed, Fault, Width};
 use super::entry::Entry;
 use super::library::Library;
 use super::syntax::{Body, Enumerator, Field, Rule, Value};
 use crate::types::{Kind, Type};
 use serde_json::Value as Json;
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// The items of an enum.
-#[derive(Debug, Default)]
-pub struct Enumerators {
-    /// As they are written.
-    pub names: Vec<String>,
-    pub by_name: HashMap<String, i64>,
-    /// The first name of each value.
-    pub by_value: HashMap<i64, String>,
-}
-
-/// What is computed already.
-#[derive(Default)]
-pub(super) struct Known {
-    /// By full names; none while one is computed.
-    constants: RefCell<HashMap<String, Option<Result<Computed, Fault>>>>,
-    enums: RefCell<HashMap<String, Arc<Enumerators>>>,
-    /// The enums whose items are computed, or were.
-    begun: RefCell<HashSet<String>>,
-    /// By the types of the fields.
-    defaults: RefCell<HashMap<usize, Result<Json, String>>>,
-}
 
 fn is_name(value: &Value) -> bool {
     match value {
