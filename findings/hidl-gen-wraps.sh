@@ -5,8 +5,8 @@
 #
 # Version: hidl-gen 10.0.0+r36 of Debian 12 (the last HIDL compiler; vendors' HALs still use it).
 #
-# One would have guessed: an enumerator past the end of its storage type is refused, as aidl
-# refuses it and as C++ refuses `enum : uint8_t { A = 255, B }`; and what fits after it was
+# One would have guessed: an enumerator past the end of its storage type is refused, as aidl does
+# with constants and as C++ refuses `enum : uint8_t { A = 255, B }`; and what fits after it was
 # computed is computed in the storage type, so that `(1 << 8) >> 4` of a uint8_t is either refused
 # or 0.
 # Behaviour: exit status 0 and no message. `NEXT` after 255, inherited from the enum that it
