@@ -11,6 +11,8 @@
 # One would have guessed: the slice of a failed call stays open and hurts no other call; a trace
 # that could not be read as it is has an entry in the table `stats`.
 #
+# The traces have these two events, which Perfetto's recipes for binder record; the kernel's
+# binder_return, where it is recorded beside binder_command, can end a failed call.
 # Behaviour: a slice is closed by the next end on its thread, whichever call that belongs to.
 # 1. A service makes a call that fails, and then answers its own caller. The answer closes the
 #    slice of the failed call, which shows 300 ms and the number of the reply as if it had been
