@@ -127,7 +127,7 @@ static int check_stack(struct send *s)
 
 	binder_lock(&s->thread->proc->inner_lock);
 	clear_error_ilocked(s);
-	if (has_unread_call_ilocked(thread))
+	if (has_unread_call_ilocked(s->thread))
 		err = binder_fail(&s->why, BR_FAILED_REPLY, -EPROTO,
 				  "call with a transaction to be read by the thread");
 	else if (thread->stack && !binder_transaction_is_for_racy(thread->stack, thread))

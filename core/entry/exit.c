@@ -92,7 +92,7 @@ static struct binder_work *pop_droppable(struct binder_proc *proc, struct bl_lis
 	struct binder_work *work = NULL;
 
 	binder_lock(&proc->inner_lock);
-	while (!work && !bl_empty(todo)) {
+	while (!bl_empty(todo)) {
 		work = bl_entry(bl_pop(todo), struct binder_work, link);
 		if (drop[work->type])
 			break;

@@ -405,7 +405,7 @@ static struct binder_work *next_work_ilocked(struct reader *r, enum none *why)
 	binder_assert_held(&r->thread->proc->inner_lock);
 	if (bl_empty(todo)) {
 		/* The work that ended the wait may have been removed again. */
-		binder_thread_set_process_todo_ilocked(thread, false);
+		binder_thread_set_process_todo_ilocked(r->thread, false);
 		if (r->proc_work)
 			todo = &r->thread->proc->todo;
 	}
@@ -422,7 +422,7 @@ static struct binder_work *next_work_ilocked(struct reader *r, enum none *why)
 	bl_del(&work->link);
 	r->from_proc = todo != &thread->todo;
 	if (bl_empty(&thread->todo))
-		binder_thread_set_process_todo_ilocked(thread, false);
+		binder_thread_set_process_todo_ilocked(r->thread, false);
 	return work;
 }
 
