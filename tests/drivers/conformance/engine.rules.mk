@@ -17,3 +17,11 @@ $(BIN)/conformance-engine: $(CONFORMANCE_ENGINE_SRC:%.c=$(OBJ)/conformance-engin
 	$(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/unit/%.o)
 
 COMPUTING_PROGRAMS += $(BIN)/conformance-engine
+
+# For tests/engine/unit/test_coverage.py. This fragment is read after that of the unit tests, whose
+# variables it uses.
+$(eval $(call object_rule,cov-conformance,$(CLANG),$(CONFORMANCE_ENGINE_FLAGS) $(COV_FLAGS)))
+# The engine and its host with counters; the tests themselves need none.
+$(BIN)/cov_conformance: $(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/cov/%.o) $(patsubst %.c,$(OBJ)/%.o,$(filter-out \
+	$(CONFORMANCE_DIR)/engine/%,$(CONFORMANCE_ENGINE_SRC))) $(patsubst %.c,$(OBJ)/cov-conformance/%.o,$(filter \
+	$(CONFORMANCE_DIR)/engine/%,$(CONFORMANCE_ENGINE_SRC)))
