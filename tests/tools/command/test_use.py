@@ -42,7 +42,7 @@ def test_run_is_private(system):
 
 
 def test_run_of_a_measurement(present):
-    present(0, "^  x  *[0-9]", "run", "--", present.command.program, "bench", "throughput",
+    present(0, r"^\| x +\| +[0-9]", "run", "--", present.command.program, "bench", "throughput",
             "--device", "x=/dev/vndbinder", "--peers", "pipe", "--pairs", "2", "--sizes", "0",
             "--rounds", "1", "--duration-ms", "20")
 

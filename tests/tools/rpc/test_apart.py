@@ -182,7 +182,8 @@ def test_services_live_apart(world):
 def test_a_service_that_is_not_there_yet(world):
     """The others are exported, and the link to it waits."""
     world.server.echo(OTHER)
-    assert f"waiting for the service {NAME}" in world.export(names=(NAME, OTHER)).log()
+    export = world.export(names=(NAME, OTHER))
+    until(lambda: f"waiting for the service {NAME}" in export.log())
     world.client.anybinder(*world.link_words(name="a", address=f"{world.tls}#{NAME}"),
                            ready="does not live")
     world.link(name="b", address=f"{world.tls}#{OTHER}")
