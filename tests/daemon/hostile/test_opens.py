@@ -45,7 +45,7 @@ def open_as(ready, path, expected):
     if len(kept) in expected:
         ready()
         wait_for_ever()
-    print(len(kept), "opens, expected were", expected)
+    print(len(kept), "opens, expected were", expected, flush=True)
 
 
 def write_map(name, pid, text):
