@@ -151,13 +151,6 @@ class Attackers:
         self.end()
 
 
-def become_manager(client):
-    """Of a node that accepts files."""
-    driver.ioctl(client.fd, 0x4018620D, ctypes.create_string_buffer(
-        struct.pack("<IIQQ", 0x73622A85, 0x100, 0, 0), 24))
-    client.write_read(struct.pack("<I", driver.BC_ENTER_LOOPER), 0)
-
-
 def wait_for(fd, size, seconds=20):
     """Reads what a child writes; it may have failed, and the parent has the other end too."""
     assert select.select([fd], [], [], seconds)[0], "a child did not respond"
@@ -167,7 +160,7 @@ def wait_for(fd, size, seconds=20):
 def serve_calls(path, ready):
     """A context manager that answers every call with its own payload, for ever."""
     manager = Client(path)
-    become_manager(manager)
+    manager.become_manager(driver.ACCEPTS_FDS)
     os.write(ready, b"x")
     manager.serve()
 
@@ -228,7 +221,7 @@ class Victim:
 
 def file_objects(numbers):
     """Data and offsets of a transaction with these descriptors."""
-    data = b"".join(struct.pack("<IIQQ", 0x66642A85, 0, number, 0) for number in numbers)
+    data = b"".join(driver.OBJECT.pack(driver.FILE, 0, number, 0) for number in numbers)
     return data, struct.pack(f"<{len(numbers)}Q", *range(0, 24 * len(numbers), 24))
 
 

@@ -11,9 +11,9 @@ import time
 from types import SimpleNamespace
 
 import attack
-from anybinder.driver import LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
+from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
 from anybinder.process import until
-from attack import READ, as_user, become_manager
+from attack import READ, as_user
 from test_bound import bound
 from test_files import CALL_ON_STACK, attacked, machine_code, send_to_the_attacker, wait_in
 from test_replacing import hand_over
@@ -79,7 +79,7 @@ def test_a_buffer_that_never_comes_prevents_no_hand_over(directory):
 def receive_on_a_trap(this):
     """A thread that waits with its stack pointer in memory that never comes."""
     client = Client(this.path("hwbinder"))
-    become_manager(client)
+    client.become_manager(ACCEPTS_FDS)
     trap = trap_or_skip()
     os.write(this.say, b"x")
     wait_in(machine_code(CALL_ON_STACK), client, trap.address + 2048)

@@ -23,7 +23,6 @@ from attack import (
     Attackers,
     HangingFiles,
     Victim,
-    become_manager,
     end_daemon,
     send_file,
     send_file_that_is_dropped,
@@ -198,7 +197,7 @@ def full_connection(wait_s):
 def manage(this, device):
     """A receiver that never reads."""
     client = Client(this.path(device))
-    become_manager(client)
+    client.become_manager(driver.ACCEPTS_FDS)
     os.write(this.say, b"x")
     time.sleep(60)
 
@@ -231,7 +230,7 @@ def manage_and_execute(this):
     """Becomes context manager, then hangs in execve(2) with the lock that /proc/PID/maps takes."""
     os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
     client = Client(this.path("hwbinder"))
-    become_manager(client)
+    client.become_manager(driver.ACCEPTS_FDS)
     os.write(this.say, b"x")
     os.execv("/bin/true", ["true"])
 
@@ -365,7 +364,7 @@ CALL_ON_STACK = bytes.fromhex("4989e14889ccb8100000000f054c89ccc3")
 def receive_with_a_bad_stack(this):
     """A thread that waits with its stack pointer in memory that never comes."""
     client = Client(this.path("hwbinder"))
-    become_manager(client)
+    client.become_manager(driver.ACCEPTS_FDS)
     fd = os.open(this.files.file, os.O_RDWR | os.O_CLOEXEC)
     stack = LIBC.mmap(None, 65536, 3, 2, fd, 0)
     os.write(this.say, b"x")
@@ -385,7 +384,7 @@ CODE = bytes.fromhex("b8100000000f05c3").ljust(4096, b"\x90")
 def receive_with_bad_code(this):
     """A thread that waits in code that is dropped from memory, and never comes again."""
     client = Client(this.path("hwbinder"))
-    become_manager(client)
+    client.become_manager(driver.ACCEPTS_FDS)
     fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
     page = LIBC.mmap(None, 4096, 5, 2, fd, 0)
 
@@ -416,7 +415,7 @@ def receive_with_another_socket(this):
     """A second thread puts a file that never closes in the place of the injector's socket."""
     os.nice(5)    # it spins
     client = Client(this.path("hwbinder"))
-    become_manager(client)
+    client.become_manager(driver.ACCEPTS_FDS)
     hanging = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
     number = os.dup(0)
     os.close(number)

@@ -9,7 +9,7 @@ import attack
 import cgroup
 import hostile
 import pytest
-from anybinder.driver import BR_FAILURES, Client
+from anybinder.driver import ACCEPTS_FDS, BR_FAILURES, Client
 from programs import flood_by
 
 LIMIT = 64 << 20
@@ -33,7 +33,7 @@ def test_little_memory():
 
 def receive_nothing(ready, path):
     client = Client(path)
-    attack.become_manager(client)
+    client.become_manager(ACCEPTS_FDS)
     ready()
     time.sleep(1000)
 
