@@ -19,7 +19,6 @@
  * mapped. A server thread for each client replies without data: the request is what is measured.
  */
 #include "bench/fail.h"
-#include "bench/payload.h"
 #include "bench/peer.h"
 #include "bench/registry.h"
 

@@ -14,6 +14,7 @@
 #include "bench/histogram.h"
 #include "bench/peer.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@
 #define SETUP_LIMIT_S 120
 #define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100
+#define CACHE_LINE 64
 
 /* The figures of one client. */
 struct client_figures {
@@ -54,6 +56,49 @@ uint64_t cell_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct scheduling scheduling_parse(const char *text)
+{
+	struct scheduling parsed = { .has_policy = true, .policy = SCHED_OTHER };
+	int *priority = &parsed.priority, taken = 0;
+
+	if (sscanf(text, "other:%d%n", priority, &taken) == 1 && !text[taken])
+		return parsed;
+	parsed.policy = SCHED_FIFO;
+	if (sscanf(text, "fifo:%d%n", priority, &taken) == 1 && !text[taken])
+		return parsed;
+	fail("%s is not a policy; write other:-20 to other:19 or fifo:1 to fifo:99", text);
+}
+
+static void scheduling_apply(const struct scheduling *scheduling)
+{
+	struct sched_param param = { .sched_priority = scheduling->priority };
+
+	if (!scheduling->has_policy)
+		return;
+	if (scheduling->policy == SCHED_OTHER && setpriority(PRIO_PROCESS, 0, scheduling->priority))
+		fail_errno("cannot set nice value %d", scheduling->priority);
+	if (scheduling->policy == SCHED_FIFO && sched_setscheduler(0, SCHED_FIFO, &param))
+		fail_errno("cannot set real-time priority %d", scheduling->priority);
+}
+
+void *payload_new(size_t size)
+{
+	void *data;
+
+	if (posix_memalign(&data, 4096, size ? size : 1))
+		fail("no memory for a payload of %zu bytes", size);
+	memset(data, 0x5a, size ? size : 1);
+	return data;
+}
+
+void payload_read(const void *data, size_t size)
+{
+	const volatile uint8_t *bytes = data;
+
+	for (size_t at = 0; at < size; at += CACHE_LINE)
+		(void)bytes[at];
 }
 
 static uint64_t microseconds(const struct timeval *time)

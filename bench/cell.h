@@ -5,8 +5,6 @@
 #ifndef BENCH_CELL_H
 #define BENCH_CELL_H
 
-#include "bench/scheduling.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +13,16 @@
 struct peer;
 
 #define CELL_MAX_CLASSES 8
+
+/* With which policy and priority a process runs; all zeroes: as its parent. */
+struct scheduling {
+	bool has_policy;
+	int policy;		/* SCHED_OTHER or SCHED_FIFO */
+	int priority;		/* nice value, or real-time priority */
+};
+
+/* Parses other:NICE or fifo:PRIORITY. Ends the process if @text is neither. */
+struct scheduling scheduling_parse(const char *text);
 
 /* Clients that run alike and whose durations are recorded together. */
 struct client_class {
@@ -62,6 +70,15 @@ void cell_run(const struct cell *cell);
 
 /* Calls of each client before the measured ones. */
 #define CELL_WARM_UP_CALLS 50
+
+/* Page-aligned memory of @size bytes with a pattern, never freed: the process is short-lived. */
+void *payload_new(size_t size);
+
+/*
+ * Reads one byte of every cache line of @data, as a receiver that uses its data does: pages that
+ * are not mapped yet fault here. All bytes would take most of the measured time.
+ */
+void payload_read(const void *data, size_t size);
 
 /* Zeroed memory of @bytes that all processes of the measurement share; never NULL. */
 void *cell_shared_memory(size_t bytes);

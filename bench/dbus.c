@@ -7,7 +7,6 @@
  * byte array (`ay`); an empty one is a call without arguments, the cheapest.
  */
 #include "bench/fail.h"
-#include "bench/payload.h"
 #include "bench/peer.h"
 
 #include <stdio.h>

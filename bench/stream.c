@@ -7,7 +7,6 @@
  * a message too.
  */
 #include "bench/fail.h"
-#include "bench/payload.h"
 #include "bench/peer.h"
 
 #include <sys/socket.h>

@@ -8,8 +8,8 @@
  */
 #include "bench/wire.h"
 
+#include "bench/cell.h"
 #include "bench/fail.h"
-#include "bench/payload.h"
 
 #include <errno.h>
 #include <pthread.h>

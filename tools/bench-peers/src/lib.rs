@@ -61,7 +61,7 @@ fn connect(pair: &Pair) -> tokio::net::UnixStream {
     tokio::net::UnixStream::from_std(stream).or_fail("connecting")
 }
 
-/// Reads one byte of each cache line, like payload_read() of bench/payload.c.
+/// Reads one byte of each cache line, like payload_read() of bench/cell.c.
 fn read_payload(data: &[u8]) {
     let sum = data
         .iter()
