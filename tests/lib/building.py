@@ -19,11 +19,11 @@ IS_BUILT = "ANYBINDER_BUILT"
 
 
 @contextlib.contextmanager
-def lock(name, how=fcntl.LOCK_EX):
+def lock(name, take=fcntl.flock):
     """Holds the lock @name among all pytest processes of this tree."""
     os.makedirs(os.path.join(BUILD, "locks"), exist_ok=True)
     with open(os.path.join(BUILD, "locks", name), "w", encoding="utf-8") as file:
-        fcntl.flock(file, how)
+        take(file, fcntl.LOCK_EX)
         yield
 
 

@@ -9,9 +9,12 @@
 """
 import collections
 import contextlib
+import fcntl
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from building import lock
@@ -47,6 +50,7 @@ def not_in_turn(items, turn):
     return every - chosen, chosen
 
 
+@pytest.hookimpl(tryfirst=True)    # pytest-xdist looks for groups in its own
 def pytest_collection_modifyitems(config, items):
     """Selects, unless tests are named by their node ids; then orders."""
     named = in_guest() or any("::" in word for word in config.args)
@@ -64,7 +68,7 @@ def pytest_collection_modifyitems(config, items):
             items[:] = [item for item in items if item not in out]
     for item in items:
         if item.get_closest_marker("computing") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(3600))    # it is the last to get a processor
+            item.add_marker(pytest.mark.timeout(1800))    # it is the last to get a processor
         if item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.xdist_group("alone"))    # the others need not wait for it
     items[:] = ordered(items)
@@ -91,7 +95,7 @@ def ordered(items):
 def before_others():
     """One at a time, and if the user may do that, what it runs gets a processor before others."""
     usual = os.getpriority(os.PRIO_PROCESS, 0)
-    with lock("alone"):
+    with lock("alone", fcntl.lockf):    # which no child that outlives its test inherits
         with contextlib.suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, max(usual - 10, -20))
         try:
@@ -105,6 +109,39 @@ def pytest_runtest_protocol(item):
     """Those that want to be alone wait for each other."""
     with before_others() if item.get_closest_marker("alone") else contextlib.nullcontext():
         yield
+
+
+class Running:
+    """Names the tests that run when none has ended for a while, in the process that shows the
+    results: of one that hangs its time limit may come too late, or never."""
+
+    QUIET_S = 180
+
+    def __init__(self):
+        self.began, self.ended = {}, time.monotonic()
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.began[nodeid] = time.monotonic()
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self.began.pop(nodeid, None)
+        self.ended = time.monotonic()
+
+    def watch(self):
+        while True:
+            time.sleep(self.QUIET_S)
+            now = time.monotonic()
+            if now - self.ended > self.QUIET_S:
+                for nodeid, began in sorted(self.began.items()):
+                    print(f"\n{nodeid} runs for {now - began:.0f} s", end="", file=sys.stderr,
+                          flush=True)
+
+
+def pytest_configure(config):
+    """See Running."""
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        config.pluginmanager.register(Running())
 
 
 def pytest_sessionfinish(session):
