@@ -30,8 +30,7 @@ def forced_write_or_skip():
     """The kernel must let a process that traces nobody write to read-only private pages."""
     with open(__file__, "rb") as file, open("/proc/self/mem", "r+b", buffering=0) as memory:
         page = mmap.mmap(file.fileno(), 1, mmap.MAP_PRIVATE, mmap.PROT_READ)
-        base = mappings_in(__file__)[0]
-        memory.seek(base)
+        memory.seek(driver.address_of(page))
         try:
             memory.write(page[:1])
         except OSError as error:
@@ -77,24 +76,15 @@ def test_bound_and_direct_opens_meet(directory):
                 run_child(lambda name: call_often(Client(name), 20), caller)
 
 
-def mappings_in(path):
-    """Addresses of this process's mappings of a file."""
-    inode = os.stat(path).st_ino
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        return [int(line.split("-")[0], 16) for line in maps if int(line.split()[4]) == inode]
-
-
 class Unmapped(Client):
     """An open that is mapped later, so that the order differs from that of the opens."""
 
     def __init__(self, path):    # pylint: disable=super-init-not-called
-        self.path = path
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
 
     def map_it(self):
-        before = mappings_in(self.path)
         self.map = mmap.mmap(self.fd, driver.MAP_SIZE, mmap.MAP_PRIVATE, mmap.PROT_READ)
-        self.base, = set(mappings_in(self.path)) - set(before)
+        self.base = driver.address_of(self.map)
         self.write_read(b"", 64)
 
 
