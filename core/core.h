@@ -214,14 +214,6 @@ struct binder_report *binder_report_new(enum binder_report_kind kind, s32 pid);
 /* Prints the next slice, some 100 lines at most. False: there is none, nothing was printed. */
 bool binder_report_next(struct binder_report *report, struct host_out *out);
 void binder_report_free(struct binder_report *report);
-/*
- * Writes where a report is, between two slices; binder_report_restore() makes it go on from there,
- * after binder_state_restore() and before binder_state_settle(). Both return as those for the state
- * do; NULL: no memory, or damaged. Not in the module.
- */
-int binder_report_write(const struct binder_report *report, u32 version,
-			struct binder_state *state);
-struct binder_report *binder_report_restore(const void *bytes, size_t size);
 
 /*
  * Has each node's line of all reports give its least priority, ` pri POLICY:PRIORITY`, where those

@@ -3,9 +3,8 @@
  * The text of binder_logs/{state,stats,transactions,proc/PID}, and of state_hashed and
  * transactions_hashed, which have no addresses of user space and so may be read by more users.
  *
- * Printing may sleep, so nothing is printed under a spinlock: a batch (report_batch.h) of
- * what is to be printed is copied under the lock and printed after unlock. So only each
- * batch is consistent, not the whole report, and no lock is held for long.
+ * Printing may sleep, so a batch (report_batch.h) of what is to be printed is copied under the
+ * lock and printed after unlock. Each batch is consistent, the whole report is not.
  *
  * A report is a sequence of slices. In between, it knows where to go on by numbers: the serial
  * number of a process, which step of its report it is in, and a thread number, an address, a
@@ -18,7 +17,7 @@
 
 #include "calls/transaction.h"
 #include "pure/priority_flags.h"
-#include "reports/report_place.h"
+#include "reports/report_batch.h"
 #include "reports/report_stats.h"
 #include "entities/context.h"
 #include "entities/node.h"
@@ -26,6 +25,34 @@
 #include "entities/world.h"
 
 #define SLICE_LINES 64
+#define LIST_BUFFERS 32
+
+struct binder_report {
+	enum binder_report_kind kind;
+	s32 pid;
+	bool begun;
+	struct binder_node *dead; /* the last dead node that was printed, pinned; or NULL */
+	bool dead_done;
+	u64 serial; /* the process's, if @in_proc; or else the last one's, and later ones follow */
+	bool in_proc;
+	u32 step; /* what of the process is printed next */
+	bool more; /* the thread, node or list of the last batch has more lines */
+	bool line_ended; /* the line of that node has its end */
+	s32 tid;
+	u64 ptr;
+	u32 desc;
+	size_t off;
+	bool proc_printed;
+	bool thread_printed;
+	struct report_line thread; /* the heading */
+	/* only while a slice is printed */
+	struct host_out *out;
+	struct binder_proc *proc; /* a reference; NULL: none */
+	u32 lines;
+	struct report_batch batch;
+	struct binder_buffer_info buffers[LIST_BUFFERS];
+};
+
 static bool shows_priorities;
 
 static bool lists_everything(const struct binder_report *r)

@@ -12,6 +12,7 @@
 #include "common/translog.h"
 #include "pair.h"
 #include "reports/report_batch.h"
+#include "reports.h"
 #include "check.h"
 
 /* The number of lines of @text that begin with @start. */
@@ -31,7 +32,7 @@ static char *report(enum binder_report_kind kind)
 {
 	struct host_out out = { 0 };
 
-	world_report(&out, kind, 0);
+	test_report(&out, kind, 0);
 	return out.text;
 }
 
@@ -180,12 +181,12 @@ TEST(report_of_one_process)
 	struct host_out out = { 0 };
 
 	pair_begin(&p);
-	CHECK(world_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
+	CHECK(test_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
 	CHECK(count(out.text, "binder proc state:") == 1);
 	CHECK(count(out.text, "proc ") == 1);
 	free(out.text);
 	out = (struct host_out){ 0 };
-	CHECK(world_report(&out, REPORT_PROC, -1) == 1);
+	CHECK(test_report(&out, REPORT_PROC, -1) == 1);
 	CHECK(!out.len);
 	free(out.text);
 	CHECK(pair_end(&p));

@@ -7,7 +7,7 @@
  */
 #include "state/state_stream.h"
 
-#include "reports/report_place.h"
+#include "reports/report_stats.h"
 #include "state.h"
 
 /* Writes @value, or returns the number that is read instead. */
@@ -213,7 +213,7 @@ static void pass_files(struct state_part *part, void *object)
 
 const struct state_own state_own_files = { pass_files, READ_LINKING };
 
-/* ---- logs and reports ---------------------------------------------------------------- */
+/* ---- logs ---------------------------------------------------------------------------- */
 
 static void pass_log_context(struct state_part *part, void *object)
 {
@@ -230,27 +230,3 @@ static void pass_log_context(struct state_part *part, void *object)
 }
 
 const struct state_own state_own_log = { pass_log_context, READ_MAKING };
-
-/*
- * The dead node that a half-read report has pinned is named by its number in reports. Its pin is an
- * excess of the state, which keeps the node until the report has a pin again.
- */
-static void pass_dead(struct state_part *part, void *object)
-{
-	struct binder_report *report = object;
-	u64 id = pass_number(part, part->w && report->dead ? report->dead->debug_id : 0);
-	struct binder_node *node;
-
-	if (part->w)
-		return;
-	binder_pi_mutex_lock(&binder_world.lock);
-	bl_for_each(node, &binder_world.dead_nodes, dead_link) {
-		if (id && node->debug_id == id && !report->dead) {
-			binder_node_pin(node);
-			report->dead = node;
-		}
-	}
-	binder_pi_mutex_unlock(&binder_world.lock);
-}
-
-const struct state_own state_own_dead = { pass_dead, READ_MAKING };

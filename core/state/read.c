@@ -9,8 +9,6 @@
  */
 #include "state/state_stream.h"
 
-#include "reports/report_place.h"
-
 static const char magic[8] = "anybindr";
 
 /* ---- failures ------------------------------------------------------------------------ */
@@ -275,7 +273,7 @@ static bool read_record(struct state_reader *r, struct state_cursor *from)
 
 	if (from->bad) {
 		state_fail(r, -EINVAL, "the stream ends too early");
-	} else if (kind >= STATE_REPORT) {
+	} else if (kind >= STATE_KINDS) {
 		fail_version(r, "an unknown record of the state", version);
 	} else if (version < 1 || version > r->version) {
 		fail_version(r, state_records[kind].name, version);
@@ -340,22 +338,4 @@ int binder_state_restore(const void *bytes, size_t size, struct host_out *why)
 	state_objects_free(&r.objects);
 	state_bytes_free(&r.procs);
 	return r.err;
-}
-
-struct binder_report *binder_report_restore(const void *bytes, size_t size)
-{
-	struct state_reader r = { .kind = STATE_REPORT };
-	struct binder_report *report = binder_report_new(REPORT_STATE, 0);
-	struct state_cursor from = begin_stream(&r, bytes, size);
-	u64 kind = state_take_number(&from), version = state_take_number(&from);
-
-	if (kind != STATE_REPORT || version < 1 || version > r.version)
-		from.bad = true;
-	if (report && !from.bad)
-		read_fields(&r, STATE_REPORT, state_take_part(&from), report);
-	if (from.bad || r.err) {
-		binder_report_free(report);
-		report = NULL;
-	}
-	return report;
 }

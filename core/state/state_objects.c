@@ -215,7 +215,7 @@ static const struct {
 	void (*enter)(struct state_reader *r, void *object);
 	bool of_proc; /* it belongs to the last process */
 	bool no_object; /* nothing refers to it */
-} kinds[STATE_REPORT] = {
+} kinds[STATE_KINDS] = {
 	[STATE_WORLD] = { .make = make_world, .no_object = true },
 	[STATE_CONTEXT] = { .make = make_context },
 	[STATE_PROC] = { .make = make_proc, .enter = enter_proc },

@@ -33,7 +33,6 @@ enum state_kind {
 	STATE_BUFFER = 8,
 	STATE_TRANSACTION = 9,
 	STATE_LOG = 10,
-	STATE_REPORT = 11,
 	STATE_KINDS,
 };
 
@@ -105,7 +104,7 @@ struct state_record {
 
 extern const struct state_own state_own_context, state_own_world_stats, state_own_proc_stats,
 	state_own_proc_host, state_own_resources, state_own_to_parent, state_own_files,
-	state_own_pages, state_own_gaps, state_own_owner, state_own_log, state_own_dead;
+	state_own_pages, state_own_gaps, state_own_owner, state_own_log;
 
 /* By enum state_kind. */
 extern const struct state_record state_records[STATE_KINDS];

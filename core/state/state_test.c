@@ -3,7 +3,6 @@
 #include "state/state_stream.h"
 
 #include "pair.h"
-#include "reports.h"
 #include "entities/world.h"
 #include "check.h"
 
@@ -135,45 +134,6 @@ static void begin_scene(struct scene *s)
 static void end_scene(struct scene *s)
 {
 	CHECK(pair_end(&s->p));
-}
-
-/* A report goes on in the middle, also behind a dead node that only it keeps. */
-TEST(state_of_a_report)
-{
-	struct host_out whole = { NULL }, parts = { NULL };
-	struct binder_report *report;
-	struct binder_state place;
-	struct scene s;
-	u32 slices = 0, i;
-	bool more;
-
-	begin_scene(&s);
-	world_poll_read(s.talker); /* the mistake */
-	for (i = 0; i < 100; i++) {
-		world_call(s.talker, &(struct world_call){ .flags = TF_ONE_WAY });
-		world_write_read(s.talker, false);
-	}
-	test_report(&whole, REPORT_STATE, 0);
-	report = binder_report_new(REPORT_STATE, 0);
-	do {
-		more = binder_report_next(report, &parts);
-		CHECK(!binder_report_write(report, BINDER_STATE_VERSION, &place));
-		sim_state_keep(&place);
-		binder_report_free(report);
-		world_hand_over(&s.p.w);
-		report = binder_report_restore(place.bytes, place.size);
-		CHECK(!binder_report_restore(place.bytes, place.size / 2));
-		place.bytes[9] = STATE_LOG;
-		CHECK(!binder_report_restore(place.bytes, place.size));
-		free(place.bytes);
-		REQUIRE(report);
-	} while (more && ++slices < 100);
-	binder_report_free(report);
-	CHECK(slices > 1);
-	CHECK(!strcmp(whole.text, parts.text));
-	free(whole.text);
-	free(parts.text);
-	end_scene(&s);
 }
 
 /* ---- damaged streams ---------------------------------------------------------------------- */

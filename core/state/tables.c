@@ -8,7 +8,6 @@
  */
 #include "state/state_stream.h"
 
-#include "reports/report_place.h"
 
 /* tests/engine/state/test_state_members.py reads the tables, to find members that are in none. */
 #define STATE_SIZE(s, m) sizeof(((struct s *)0)->m)
@@ -214,31 +213,6 @@ static const struct state_field log_fields[] = {
 	OWN(state_log, context, state_own_log),
 };
 
-static const struct state_field report_fields[] = {
-	NUMBER_MAX(binder_report, kind, REPORT_PROC),
-	NUMBER(binder_report, pid),
-	BOOL(binder_report, begun),
-	OWN(binder_report, dead, state_own_dead),
-	BOOL(binder_report, dead_done),
-	NUMBER(binder_report, serial),
-	BOOL(binder_report, in_proc),
-	NUMBER(binder_report, step),
-	BOOL(binder_report, more),
-	BOOL(binder_report, line_ended),
-	NUMBER(binder_report, tid),
-	NUMBER(binder_report, ptr),
-	NUMBER(binder_report, desc),
-	NUMBER(binder_report, off),
-	BOOL(binder_report, proc_printed),
-	BOOL(binder_report, thread_printed),
-	NUMBER(binder_report, thread.thread.tid),
-	NUMBER(binder_report, thread.thread.looper),
-	BOOL(binder_report, thread.thread.need_return),
-	NUMBER(binder_report, thread.thread.refs),
-	NUMBER(binder_report, batch.skip),
-	NUMBER(binder_report, batch.skip_pids),
-};
-
 #define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
 
 const struct state_record state_records[STATE_KINDS] = {
@@ -253,7 +227,6 @@ const struct state_record state_records[STATE_KINDS] = {
 	[STATE_BUFFER] = RECORD("binder_buffer", buffer_fields),
 	[STATE_TRANSACTION] = RECORD("binder_transaction", transaction_fields),
 	[STATE_LOG] = RECORD("binder_log_entry", log_fields),
-	[STATE_REPORT] = RECORD("binder_report", report_fields),
 };
 
 #ifdef BINDER_DEBUG

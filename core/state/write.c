@@ -363,12 +363,3 @@ int binder_state_write(u32 version, struct binder_state *state)
 	}
 	return end_stream(&w, state);
 }
-
-int binder_report_write(const struct binder_report *report, u32 version, struct binder_state *state)
-{
-	struct state_writer w = begin_stream(version);
-
-	if (!w.err)
-		put_record(&w, STATE_REPORT, report);
-	return end_stream(&w, state);
-}

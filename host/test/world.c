@@ -277,39 +277,6 @@ void world_hand_over(struct world *w)
 	free(state.bytes);
 }
 
-#define SLICES_MAX 50
-
-static struct binder_report *hand_over_report(struct binder_report *report)
-{
-	struct binder_state place;
-
-	if (binder_report_write(report, BINDER_STATE_VERSION, &place))
-		world_stop("no memory to hand a report over");
-	sim_state_keep(&place);
-	binder_report_free(report);
-	world_hand_over(running);
-	report = binder_report_restore(place.bytes, place.size);
-	if (!report)
-		world_stop("a report is not restored");
-	free(place.bytes);
-	return report;
-}
-
-u32 world_report(struct host_out *out, enum binder_report_kind kind, s32 pid)
-{
-	struct binder_report *report = binder_report_new(kind, pid);
-	u32 nr = 0;
-
-	while (report && binder_report_next(report, out)) {
-		if (world_hands_over)
-			report = hand_over_report(report);
-		if (++nr > SLICES_MAX)
-			world_stop("a report does not end");
-	}
-	binder_report_free(report);
-	return nr;
-}
-
 /* ---- calls --------------------------------------------------------------------------------- */
 
 /* The thread leaves the driver for a moment, and comes back: it may be handed over meanwhile. */

@@ -127,11 +127,6 @@ int world_write_state(struct binder_state *state);
 void world_restore_state(struct world *w, const struct binder_state *state);
 /* Both, one after the other. */
 void world_hand_over(struct world *w);
-/*
- * Prints a report, if there is memory for it, while all is handed over between its slices if
- * world_hands_over. Returns the number of slices but the last.
- */
-u32 world_report(struct host_out *out, enum binder_report_kind kind, s32 pid);
 /* Frees what there is, so that only streams are left, whose damage may name any page. */
 void world_forget(struct world *w);
 /*

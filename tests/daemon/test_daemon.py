@@ -243,6 +243,21 @@ def test_open_reports_are_limited(directory):
             assert file.read().startswith("binder state:")
 
 
+def test_a_report_is_read_from_anywhere(directory):
+    """As a seq_file is; what comes before is generated again."""
+    with Daemon(directory) as daemon, contextlib.ExitStack() as stack:
+        for _ in range(1000):
+            stack.enter_context(Client(daemon.path("binder")))
+        with open(daemon.path("binder_logs/state"), "rb") as file:
+            text = file.read()
+            assert len(text) > 40000
+            for offset in (30000, 100, 101, 35000, 0, len(text) - 1, len(text), len(text) + 9):
+                read = os.pread(file.fileno(), 1000, offset)
+                assert read == text[offset:offset + 1000], offset
+            os.pread(file.fileno(), 1, 0)
+            expect_error(errno.ESPIPE, os.pread, file.fileno(), 1, 1 << 40)
+
+
 def test_reports_show_priorities_as_android_does(directory):
     line = r"^  node \d+: u\w+ c\w+{} hs \d+ hw \d+ ls \d+ lw \d+ is \d+ iw \d+ tr \d+"
     for options, words in (((), ""), (("--android-reports",), r" pri 0:\d+")):

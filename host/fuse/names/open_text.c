@@ -15,6 +15,9 @@
 /* What one read returns at most: some 150 lines, a few tenths of a millisecond. */
 #define READ_MAX 16384
 
+/* What one read passes over at most: some 30,000 lines, a few hundredths of a second. */
+#define SKIP_MAX ((uint64_t)4 << 20)
+
 /* What a report takes besides its text. */
 #define READER_MEMORY 16384
 
@@ -31,23 +34,20 @@ struct report_reader {
 	bool complete;			/* nothing follows */
 };
 
-/* Takes over @report, which may be NULL. */
-static struct report_reader *make_reader(const struct entry *entry, struct account *account,
-					 struct binder_report *report)
+struct report_reader *report_reader_new(const struct entry *entry, struct account *account)
 {
-	struct report_reader *reader = NULL;
+	struct report_reader *reader;
 
-	if (account_charge(account, READER_MEMORY)) {
-		reader = calloc(1, sizeof(*reader));
-		if (!reader)
-			account_discharge(account, READER_MEMORY);
-	}
-	if (!reader) {
-		if (report)
-			binder_report_free(report);
+	if (!account_charge(account, READER_MEMORY))
+		return NULL;
+	reader = calloc(1, sizeof(*reader));
+	if (reader)
+		reader->report = entry->begin_report(entry->arg);
+	if (!reader || !reader->report) {
+		account_discharge(account, READER_MEMORY);
+		free(reader);
 		return NULL;
 	}
-	reader->report = report;
 	reader->account = account;
 	reader->text.account = account;
 	reader->begin = entry->begin_report;
@@ -56,19 +56,11 @@ static struct report_reader *make_reader(const struct entry *entry, struct accou
 	return reader;
 }
 
-struct report_reader *report_reader_new(const struct entry *entry, struct account *account)
-{
-	struct binder_report *report = entry->begin_report(entry->arg);
-
-	return report ? make_reader(entry, account, report) : NULL;
-}
-
 void report_reader_free(struct report_reader *reader)
 {
 	if (!reader)
 		return;
-	if (reader->report)
-		binder_report_free(reader->report);
+	binder_report_free(reader->report);
 	text_free(&reader->text);
 	account_discharge(reader->account, READER_MEMORY);
 	pthread_mutex_destroy(&reader->lock);
@@ -81,8 +73,7 @@ static int report_reader_restart(struct report_reader *reader)
 
 	if (!report)
 		return -ENOMEM;
-	if (reader->report)
-		binder_report_free(reader->report);
+	binder_report_free(reader->report);
 	reader->report = report;
 	text_free(&reader->text);
 	reader->start = 0;
@@ -90,40 +81,56 @@ static int report_reader_restart(struct report_reader *reader)
 	return 0;
 }
 
-/* Makes the text begin at @offset. Returns 0, -ENOMEM, -ESPIPE. */
-static int report_reader_seek(struct report_reader *reader, uint64_t offset)
+/* Generates the next slice. 0 or -ENOMEM. */
+static int report_reader_go_on(struct report_reader *reader)
+{
+	struct host_out out = { &reader->text };
+
+	reader->complete = !binder_report_next(reader->report, &out);
+	return reader->text.cut ? -ENOMEM : 0;
+}
+
+/* Drops the first @size bytes of the text. */
+static void report_reader_drop(struct report_reader *reader, size_t size)
 {
 	struct text *text = &reader->text;
+
+	text->size -= size;
+	if (text->size)
+		memmove(text->data, text->data + size, text->size);
+	reader->start += size;
+}
+
+/* Makes the text begin at @offset, if the report is that long. 0, -ENOMEM, -ESPIPE. */
+static int report_reader_seek(struct report_reader *reader, uint64_t offset)
+{
+	const struct text *text = &reader->text;
 	int error = 0;
 
-	if (!offset && reader->start)
+	if (offset < reader->start)
 		error = report_reader_restart(reader);
-	if (error)
-		return error;
-	if (offset < reader->start || offset - reader->start > text->size)
-		return reader->complete && offset > reader->start ? 0 : -ESPIPE;
-	text->size -= offset - reader->start;
-	if (text->size)
-		memmove(text->data, text->data + (offset - reader->start), text->size);
-	reader->start = offset;
-	return 0;
+	if (!error && !reader->complete && offset - reader->start > text->size + SKIP_MAX)
+		return -ESPIPE;
+	while (!error && !reader->complete && offset - reader->start > text->size) {
+		report_reader_drop(reader, text->size);
+		error = report_reader_go_on(reader);
+	}
+	if (!error && offset - reader->start <= text->size)
+		report_reader_drop(reader, offset - reader->start);
+	return error;
 }
 
 void report_reader_read(struct report_reader *reader, const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
 	size_t size = in->size < READ_MAX ? in->size : READ_MAX;
-	struct host_out out = { &reader->text };
 	char data[READ_MAX];
 	int error;
 
 	pthread_mutex_lock(&reader->lock);
 	error = report_reader_seek(reader, in->offset);
-	while (!error && reader->text.size < size && !reader->complete) {
-		reader->complete = !binder_report_next(reader->report, &out);
-		if (reader->text.cut)
-			error = -ENOMEM;
-	}
+	while (!error && reader->text.size < size && !reader->complete)
+		error = report_reader_go_on(reader);
 	if (reader->start < in->offset)		/* behind the end */
 		size = 0;
 	else if (size > reader->text.size)
@@ -133,36 +140,6 @@ void report_reader_read(struct report_reader *reader, const struct request *requ
 	pthread_mutex_unlock(&reader->lock);
 	/* after the reply the file may be closed, and @reader freed by another worker */
 	session_reply_result(request->head->unique, error, data, size);
-}
-
-void report_reader_save(const struct report_reader *reader, struct report_reader_state *state)
-{
-	*state = (struct report_reader_state){
-		.start = reader->start,
-		.complete = reader->complete,
-		.text = reader->text.data,
-		.text_size = reader->text.size,
-	};
-}
-
-const struct binder_report *report_reader_report(const struct report_reader *reader)
-{
-	return reader->report;
-}
-
-struct report_reader *report_reader_restore(const struct entry *entry, struct account *account,
-					    const struct report_reader_state *state,
-					    struct binder_report *report)
-{
-	struct report_reader *reader = make_reader(entry, account, report);
-
-	if (!reader)
-		return NULL;
-	reader->start = state->start;
-	reader->complete = state->complete;
-	if (state->text_size)
-		text_append(&reader->text, state->text, state->text_size);
-	return reader;
 }
 
 /* ---- an open file ---- */
@@ -234,7 +211,10 @@ struct open_text *open_text_restore(struct entry *entry, uid_t charged)
 
 	user_charges_add_always(charged, USER_HANDLES);
 	file = new_file(entry, charged);
-	if (file)
-		entry->refs++;
+	if (!file)
+		return NULL;
+	entry->refs++;
+	if (entry->begin_report)
+		file->reader = report_reader_new(entry, file->text.account);
 	return file;
 }

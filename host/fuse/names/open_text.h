@@ -31,7 +31,10 @@ int open_text_new(struct entry *entry, uid_t uid, uid_t charged, bool write_only
 		  struct open_text **out);
 void open_text_free(struct open_text *file);
 
-/* Opens one that was taken over, without contents, whatever the limit is. NULL: no memory. */
+/*
+ * Opens one that was taken over, without contents but with a new report, whatever the limit is.
+ * NULL: no memory.
+ */
 struct open_text *open_text_restore(struct entry *entry, uid_t charged);
 
 /* ---- an open report ---- */
@@ -40,26 +43,10 @@ struct open_text *open_text_restore(struct entry *entry, uid_t charged);
 struct report_reader *report_reader_new(const struct entry *entry, struct account *account);
 void report_reader_free(struct report_reader *reader);
 
-/* ---- handing over ---- */
-
-/* What is generated and was perhaps not read yet, and from which offset on. */
-struct report_reader_state {
-	uint64_t start;
-	bool complete;		/* nothing follows */
-	const char *text;
-	size_t text_size;
-};
-void report_reader_save(const struct report_reader *reader, struct report_reader_state *state);
-/* The report that goes on behind the text; complete: not to be used. */
-const struct binder_report *report_reader_report(const struct report_reader *reader);
-/* Makes a reader that was taken over; owns @report, NULL: nothing follows. NULL: no memory. */
-struct report_reader *report_reader_restore(const struct entry *entry, struct account *account,
-					    const struct report_reader_state *state,
-					    struct binder_report *report);
-
 /*
- * Replies to a READ: with fewer bytes than asked for, if they are many. The report can be read in
- * sequence and again from the start; ESPIPE elsewhere.
+ * Replies to a READ: with fewer bytes than asked for, if they are many. As with a seq_file, a read
+ * that does not begin where the last one ended begins a new report, and passes over what comes
+ * before its offset; ESPIPE if that are more than 4 MiB, which would keep a worker too long.
  */
 void report_reader_read(struct report_reader *reader, const struct request *request);
 

@@ -18,10 +18,10 @@ UNWRITTEN = "tests/engine/state/unwritten"
 # What the state consists of; what these embed is found from here.
 ROOTS = ["binder_world", "binder_context", "binder_proc", "binder_thread", "binder_node",
          "binder_ref", "binder_notice", "binder_buffer", "binder_transaction", "binder_log_entry",
-         "binder_resource", "binder_file_slot", "binder_page", "binder_report"]
+         "binder_resource", "binder_file_slot", "binder_page"]
 # Trees follow from the objects in them, and locks are free.
 FREE = re.compile(r"bt_node|bt_root|binder_lock|binder_pi_mutex")
-OPAQUE = re.compile(r"bl_list|host_\w+|report_line")
+OPAQUE = re.compile(r"bl_list|host_\w+")
 STRUCT = re.compile(r"^struct (?:LOCKABLE )?(\w+) \{\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"\b(NUMBER|NUMBER_MAX|BOOL|ATOMIC|LINK|LIST|WORKS|OWN)\((\w+), ([\w.]+)[,)]")
 ENTRY = re.compile(r"(\w+)\.(\w+)\s+(\S.*)")

@@ -31,11 +31,6 @@ static const struct unmissed {
 	{ "binder_buffer.claimed", "only for what is left behind", "failure_of_a_proc" },
 	{ "binder_buffer.released", "only for what is left behind", "failure_of_a_proc" },
 	{ "owner", "no process has a limit of memory", "charge_of_a_call" },
-	/* The heading of a thread is printed in the slice in which it is found. */
-	{ "binder_report.thread.thread", "no report needs it", NULL },
-	{ "binder_report.batch.skip_pids", "no node has so many references", NULL },
-	{ "binder_report.line_ended", "reports are read as a whole", "state_of_a_report" },
-	{ "binder_report.", "reports are read as a whole", "report_of" },
 	/* By it the writer finds a buffer that is being freed; restored, nothing looks at it. */
 	{ "binder_thread.freeing", "only the comparison of what is written finds it", NULL },
 };
