@@ -19,6 +19,7 @@ from machines import NAME, OTHER
 
 # Of frames and parcels: the driver's limit is about a megabyte.
 CUTS, LIES = 40, 40
+MANY = 6000    # binders of a call
 EVERY = pytest.mark.parametrize("at_every_byte", [
     False, pytest.param(True, marks=[pytest.mark.long, pytest.mark.timeout(900)])],
     ids=["some cuts", "every cut"])
@@ -62,6 +63,15 @@ def test_binders(world):
     itself = struct.pack("<IIQQI", HANDLE, 0, echo, 0, 0x0C)
     reply, objects = client.call(echo, ECHO, itself, [0])
     assert struct.unpack_from("<IIQ", reply)[::2] == (HANDLE, echo) and objects
+
+
+def test_a_call_with_many_binders(world):
+    """What copies it looks at each word once: the other end of the link is not kept waiting."""
+    client, echo = world.linked("--patience", "10", exported=("--patience", "10"))
+    pointers = list(range(0x5000, 0x5000 + 16 * MANY, 16))
+    data = b"".join(map(binder, pointers))
+    reply, objects = client.call(echo, ECHO, data, range(0, len(data), len(binder(0))))
+    assert [struct.unpack_from("<Q", reply, at + 8)[0] for at in objects] == pointers
 
 
 def test_what_cannot_cross_is_refused(world):

@@ -35,21 +35,34 @@ pub fn reason(status: StatusCode) -> &'static str {
     }
 }
 
-/// Whether some number in front of an object may be the size of a parcelable around it.
-///
-/// * `before`: the objects in front of it, whose words are no numbers
-fn may_be_inside(bytes: &[u8], before: &[Object], object: &Object) -> bool {
-    let end = object.position + object.length;
-    let is_number = |at: &usize| {
-        let of = |one: &Object| (one.position..one.position + one.length).contains(at);
-        !before.iter().any(of)
-    };
-    let mut places = (0..object.position).step_by(4).filter(is_number);
-    places.any(|at| {
-        let size = word(bytes, at).unwrap_or(0) as usize;
-        let last = at.saturating_add(size);
-        size.is_multiple_of(4) && last >= end && last <= bytes.len()
-    })
+/// How far the parcelables reach that may begin in front of an object: each number there may be
+/// the size of one. Looks at each word once, whatever number of objects a call has.
+struct Reach<'a> {
+    bytes: &'a [u8],
+    /// The word that is looked at next.
+    at: usize,
+    end: usize,
+}
+
+impl Reach<'_> {
+    fn of(bytes: &[u8]) -> Reach<'_> {
+        let (at, end) = (0, 0);
+        Reach { bytes, at, end }
+    }
+
+    /// Whether some number in front of an object may be the size of a parcelable around it. The
+    /// words of the object are no numbers for those behind it.
+    fn may_have_inside(&mut self, object: &Object) -> bool {
+        for at in (self.at..object.position).step_by(4) {
+            let size = word(self.bytes, at).unwrap_or(0) as usize;
+            let end = at.saturating_add(size);
+            if size.is_multiple_of(4) && end <= self.bytes.len() {
+                self.end = self.end.max(end);
+            }
+        }
+        self.at = object.position + object.length;
+        self.end >= self.at
+    }
 }
 
 /// Appends what `from` has from `start` on to `to`.
@@ -67,10 +80,11 @@ pub fn copy(
     let bytes = parcel_bytes::read(from, start)?;
     let objects = parcel_bytes::objects(from, &bytes, start, dialect)?;
     let to_rpc = !to.is_kernel_backed();
-    for (number, object) in objects.iter().enumerate() {
+    let mut reach = Reach::of(&bytes);
+    for object in &objects {
         let is_same_length =
             parcel_bytes::length_elsewhere(object, to_rpc, dialect) == object.length;
-        if !is_same_length && may_be_inside(&bytes, &objects[..number], object) {
+        if reach.may_have_inside(object) && !is_same_length {
             return Err(StatusCode::InvalidOperation);
         }
     }
@@ -105,7 +119,7 @@ mod tests {
     fn a_number_that_may_be_a_size_around_an_object_is_seen() {
         // Not null, its size, one member, the object.
         let may_be_inside =
-            |bytes: &[u8], object: &Object| super::may_be_inside(bytes, &[], object);
+            |bytes: &[u8], object: &Object| Reach::of(bytes).may_have_inside(object);
         assert!(may_be_inside(&bytes_of(&[1, 36, 9], 40), &object(12)));
         assert!(may_be_inside(&bytes_of(&[1, 40, 9], 44), &object(12)));
         // Too short, too long, no whole words.
@@ -125,8 +139,9 @@ mod tests {
             length: 16,
             ..object(0)
         };
-        assert!(may_be_inside(&bytes, &[], &object(16)));
-        assert!(!may_be_inside(&bytes, &[first], &object(16)));
+        assert!(Reach::of(&bytes).may_have_inside(&object(16)));
+        let mut reach = Reach::of(&bytes);
+        assert!(!reach.may_have_inside(&first) && !reach.may_have_inside(&object(16)));
     }
 
     struct NoObjects;
