@@ -44,6 +44,8 @@ pub struct Driver {
     /// Commands that were not written yet, and the parcels that they point to.
     commands: Vec<u8>,
     parcels: Vec<Parcel>,
+    /// Whether all commands are replies and buffers that are given back.
+    only_replies: bool,
     input: Vec<u8>,
 }
 
@@ -63,6 +65,7 @@ impl Driver {
             open,
             commands: Vec::new(),
             parcels: Vec::new(),
+            only_replies: true,
             input: vec![0; READ_SIZE],
         };
         driver.command(abi::BC_ENTER_LOOPER, &[]);
@@ -101,6 +104,10 @@ impl Driver {
 
     fn command(&mut self, command: u32, payload: &[u8]) {
         debug_assert_eq!(abi::payload_size(command), payload.len());
+        self.only_replies &= matches!(
+            command,
+            abi::BC_REPLY | abi::BC_REPLY_SG | abi::BC_FREE_BUFFER
+        );
         self.commands.extend_from_slice(&command.to_ne_bytes());
         self.commands.extend_from_slice(payload);
     }
@@ -145,14 +152,16 @@ impl Driver {
         self.parcels.push(parcel);
     }
 
+    /// Replies. The driver may tell of the reply's end together with the next call.
     pub fn reply(&mut self, parcel: Parcel) {
-        self.transaction(true, 0, 0, 0, parcel);
+        self.transaction(true, 0, 0, abi::TF_DEFER_COMPLETE, parcel);
     }
 
     pub fn reply_status(&mut self, status: i32) {
         let mut parcel = Parcel::default();
         parcel.i32(status);
-        self.transaction(true, 0, 0, abi::TF_STATUS_CODE, parcel);
+        let flags = abi::TF_STATUS_CODE | abi::TF_DEFER_COMPLETE;
+        self.transaction(true, 0, 0, flags, parcel);
     }
 
     /// Gives the buffer of a transaction back.
@@ -207,6 +216,12 @@ impl Driver {
 
     pub fn has_commands(&self) -> bool {
         !self.commands.is_empty()
+    }
+
+    /// Whether the commands, if any, do no more than end calls: nobody but their callers waits for
+    /// them.
+    pub fn has_only_replies(&self) -> bool {
+        self.only_replies
     }
 
     /// Calls an object and waits for its reply, as long as that takes; None if the call failed.
@@ -287,30 +302,53 @@ impl Driver {
     pub fn exchange(&mut self) -> io::Result<Vec<Event>> {
         let mut events = Vec::new();
         loop {
-            let mut exchange = WriteRead {
-                write_size: self.commands.len() as u64,
-                write_buffer: self.commands.as_ptr() as u64,
-                read_size: READ_SIZE as u64,
-                read_buffer: self.input.as_mut_ptr() as u64,
-                ..WriteRead::default()
-            };
-            let outcome = ioctl(&self.open.file, abi::BINDER_WRITE_READ, &mut exchange);
-            self.commands.drain(..exchange.write_consumed as usize);
-            let read = exchange.read_consumed as usize;
-            match outcome {
-                Ok(()) => {}
-                Err(err) if err.kind() == io::ErrorKind::WouldBlock => {}
-                Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-                Err(err) => return Err(err),
+            if self.has_commands() {
+                self.write_read(0, &mut events)?;
             }
-            self.parse(read, &mut events);
+            // No other thread takes what this one sees: one at a time serves, and the others have a
+            // call, so that they see only what is sent to them.
+            if self.wait(Some(Duration::ZERO))? {
+                self.write_read(READ_SIZE, &mut events)?;
+            }
             // A command that failed ends the write; the error was among the returns. Answers to
             // counts are commands, too.
-            if self.commands.is_empty() {
-                self.parcels.clear();
+            if !self.has_commands() {
                 return Ok(events);
             }
         }
+    }
+
+    /// Writes the commands and waits for returns, in one call of the driver. None, if a signal
+    /// comes.
+    pub fn exchange_and_wait(&mut self) -> io::Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.write_read(READ_SIZE, &mut events)?;
+        if self.has_commands() {
+            events.extend(self.exchange()?);
+        }
+        Ok(events)
+    }
+
+    fn write_read(&mut self, read_size: usize, events: &mut Vec<Event>) -> io::Result<()> {
+        let mut exchange = WriteRead {
+            write_size: self.commands.len() as u64,
+            write_buffer: self.commands.as_ptr() as u64,
+            read_size: read_size as u64,
+            read_buffer: self.input.as_mut_ptr() as u64,
+            ..WriteRead::default()
+        };
+        let outcome = ioctl(&self.open.file, abi::BINDER_WRITE_READ, &mut exchange);
+        self.commands.drain(..exchange.write_consumed as usize);
+        if self.commands.is_empty() {
+            self.parcels.clear();
+            self.only_replies = true;
+        }
+        match outcome {
+            Err(err) if err.kind() != io::ErrorKind::Interrupted => return Err(err),
+            _ => {}
+        }
+        self.parse(exchange.read_consumed as usize, events);
+        Ok(())
     }
 
     fn parse(&mut self, size: usize, events: &mut Vec<Event>) {

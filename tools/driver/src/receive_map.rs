@@ -97,7 +97,7 @@ impl Open {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
-            .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK)
+            .custom_flags(libc::O_CLOEXEC)
             .open(path)?;
         let mut version = 0i32;
         ioctl(&file, abi::BINDER_VERSION, &mut version)?;

@@ -176,9 +176,9 @@ impl Server {
         let _ = ended.send(End {
             why: format!("{} is served no more: {why}", self.shared.name),
             cause: match why.kind() {
-                io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted => {
-                    Cause::Driver
-                }
+                io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::NotConnected => Cause::Driver,
                 _ => Cause::Other,
             },
         });
@@ -208,8 +208,9 @@ impl Server {
                     .chain(until_asked)
                     .min(),
             };
-            // The first command of a thread is that it waits for work.
-            if self.driver.has_commands() || self.driver.wait(timeout)? {
+            if timeout.is_none() {
+                self.events.extend(self.driver.exchange_and_wait()?);
+            } else if self.driver.has_commands() || self.driver.wait(timeout)? {
                 self.events.extend(self.driver.exchange()?);
             }
             if is_lazy && self.counted.elapsed() >= CLIENTS_INTERVAL {
@@ -242,7 +243,10 @@ impl Server {
                 // A callback or a reply that did not reach its receiver: it is dead or full.
                 Event::Reply(_) | Event::Failed => {}
             }
-            self.flush()?;
+            // Else they are written as this thread waits again.
+            if !self.events.is_empty() || !self.driver.has_only_replies() {
+                self.flush()?;
+            }
         }
         Ok(Turn::Goes)
     }
