@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Raw binder calls: only the system calls that libbinder makes. Three peers make them.
+ * Raw binder calls: only the system calls that libbinder makes. Four peers make them.
  *
  * `binder`: what is compared with other IPC.
+ *
+ * `deferred`: the same with a server that sets TF_DEFER_COMPLETE.
  *
  * `stages`: the same with timestamps of the stages of a round trip that its two ends can see.
  * C_SEND is just before the client's system call, S_RECV when the server's has returned with the
@@ -76,6 +78,8 @@ static void binder_serve(void *state, const struct cell *cell, int pair)
 	struct binder_transaction_data reply = wire_message(cell->reply_bytes), got;
 	struct wire wire;
 
+	if (state)
+		reply.flags |= TF_DEFER_COMPLETE;
 	serve_as(&wire, cell, (uint32_t)pair);
 	commands_put(&wire.looper.out, BC_ENTER_LOOPER, NULL);
 	cell_process_ready();
@@ -109,6 +113,22 @@ static void binder_call(void *connection)
 const struct peer peer_binder = {
 	.name = "binder",
 	.needs_address = true,
+	.assist = registry_assist,
+	.serve = binder_serve,
+	.connect = binder_connect,
+	.call = binder_call,
+};
+
+/* A state, which is all that binder_serve() wants to know. */
+static void *deferred_prepare(const struct cell *cell)
+{
+	return (void *)cell;
+}
+
+const struct peer peer_deferred = {
+	.name = "deferred",
+	.needs_address = true,
+	.prepare = deferred_prepare,
 	.assist = registry_assist,
 	.serve = binder_serve,
 	.connect = binder_connect,

@@ -37,7 +37,7 @@ static const struct option options[] = {
 
 /* Those that this program lacks are NULL. */
 static const struct peer *const peers[] = {
-	&peer_binder, &peer_unix, &peer_pipe, &peer_futex, &peer_entry,
+	&peer_binder, &peer_deferred, &peer_unix, &peer_pipe, &peer_futex, &peer_entry,
 	&peer_oneway, &peer_object, &peer_handle, &peer_nested, &peer_file,
 	&peer_deaths, &peer_open, &peer_stages, &peer_alloc, &peer_spin,
 	&peer_reclaim, &peer_idle, &peer_heap, &peer_dbus, &peer_broker, &peer_grpc,

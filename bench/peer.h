@@ -56,6 +56,7 @@ struct peer {
 
 /* Plain calls and lower bounds of one. */
 extern const struct peer peer_binder;
+extern const struct peer peer_deferred;
 extern const struct peer peer_unix;
 extern const struct peer peer_pipe;
 extern const struct peer peer_futex;

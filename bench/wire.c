@@ -4,7 +4,8 @@
  *
  * It makes the system calls that libbinder makes: a caller needs one BINDER_WRITE_READ per call,
  * which also frees the buffer of the previous reply; a server needs two, one to reply, which
- * returns at once with BR_TRANSACTION_COMPLETE, and one to wait for the next call.
+ * returns at once with BR_TRANSACTION_COMPLETE, and one to wait for the next call. With
+ * TF_DEFER_COMPLETE it needs one: the reply is written as the next call is waited for.
  */
 #include "bench/wire.h"
 
@@ -155,7 +156,8 @@ void wire_wait_reply(struct wire *wire, struct binder_transaction_data *answer)
 void wire_reply(struct wire *wire, const struct binder_transaction_data *reply)
 {
 	commands_put_reply(&wire->looper.out, reply);
-	await(wire, BR_TRANSACTION_COMPLETE, NULL);
+	if (!(reply->flags & TF_DEFER_COMPLETE))
+		await(wire, BR_TRANSACTION_COMPLETE, NULL);
 }
 
 void wire_call(struct wire *wire, const struct binder_transaction_data *call,

@@ -61,14 +61,9 @@ fn connect(pair: &Pair) -> tokio::net::UnixStream {
     tokio::net::UnixStream::from_std(stream).or_fail("connecting")
 }
 
-/// Reads one byte of each cache line, like payload_read() of bench/cell.c.
-fn read_payload(data: &[u8]) {
-    let sum = data
-        .iter()
-        .step_by(64)
-        .map(|byte| u64::from(*byte))
-        .sum::<u64>();
-    std::hint::black_box(sum);
+extern "C" {
+    /// See bench/cell.h.
+    fn payload_read(data: *const u8, size: usize);
 }
 
 fn check_size(data: &[u8], wanted: usize) {
@@ -78,7 +73,8 @@ fn check_size(data: &[u8], wanted: usize) {
             format!("{} bytes instead of {wanted}", data.len()),
         );
     }
-    read_payload(data);
+    // SAFETY: it reads within the slice.
+    unsafe { payload_read(data.as_ptr(), data.len()) };
 }
 
 const PATTERN: u8 = 0x5a;

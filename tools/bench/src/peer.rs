@@ -35,7 +35,8 @@ static USUAL: [Known; 7] = [
 ];
 
 /// Lower bounds of a call, a framework, and what connects machines; both machines are this one.
-static WHEN_NAMED: [Known; 7] = [
+static WHEN_NAMED: [Known; 8] = [
+    ("deferred", "deferred", PLAIN, Some(daemon::anybinderd)),
     ("futex", "futex", PLAIN, None),
     ("fuse", "entry", PLAIN, Some(daemon::anybinderd)),
     ("framework", "framework", FULL, Some(daemon::machines)),
