@@ -3,8 +3,8 @@
 
 The numbers are those of the releases: up to Android 10 the enum in IServiceManager.h, from 11 on
 the order of declaration in IServiceManager.aidl of android-11.0.0_r1, 12.0.0_r1, 13.0.0_r1,
-14.0.0_r1, 15.0.0_r6 and 16.0.0_r1. They are written down here once more, not taken from the
-program.
+14.0.0_r1, 15.0.0_r6, 16.0.0_r1 and 17.0.0_r1. They are written down here once more, not taken from
+the program.
 """
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ A15 = {"get": 1, "get2": 2, "check": 3, "add": 4, "list": 5, "watch": 6, "unwatc
        "watch_clients": 13, "unregister": 14, "debug": 15}
 A16 = {"get": 1, "get2": 2, "check": 3, "check2": 4, "add": 5, "list": 6, "watch": 7,
        "unwatch": 8, "declared": 9, "instances": 10, "updatable": 11, "names": 12,
-       "connection": 13, "watch_clients": 14, "unregister": 15, "debug": 16}
+       "connection": 13, "watch_clients": 14, "unregister": 15, "debug": 16, "access": 17}
 
 CODES = {"28": A10, "29": A10, "30": A11, "31": A12, "33": A13, "34": A14, "35-r6": A15,
          "35-r20": A15, "36": A16}
@@ -36,6 +36,7 @@ SERVICE, CALLBACK = 0x1000, 0x2000
 INVALID_OPERATION, PERMISSION_DENIED = -38, -1
 BAD_TYPE, FDS_NOT_ALLOWED = -2147483647, -2147483641
 NOT_ENOUGH_DATA, UNKNOWN_TRANSACTION = -61, -74
+BAD_VALUE, UNEXPECTED_NULL = -22, -0x80000000 + 8
 SECURITY, ILLEGAL_ARGUMENT, ILLEGAL_STATE, UNSUPPORTED_OPERATION = -1, -3, -5, -7
 
 
@@ -50,6 +51,13 @@ def read_service(reader: Reader, method: str) -> int | None:
             assert reader.i32() == 1
             assert reader.i32() == len(reader.data) - reader.at + 4, "the size of the parcelable"
     return reader.handle()
+
+
+def put_access(parcel: Parcel, name: str, permission: str = "find", sid: str = "u:r:app:s0",
+               uid: int = 0) -> Parcel:
+    """What checkServiceAccess takes: a parcelable that says who, a name, and what."""
+    who = Parcel().string(sid).i32(os.getpid()).i32(uid).data
+    return parcel.i32(1).i32(4 + len(who)).raw(who).string(name).string(permission)
 
 
 class Client(Peer):
@@ -91,6 +99,13 @@ class Client(Peer):
     def watch_name(self, name: str, pointer: int = CALLBACK) -> int:
         """Registers a callback for registrations of a name."""
         return self.done("watch", lambda p: p.string(name).binder(pointer))
+
+    def access(self, name: str, **asked: Any) -> int:
+        """The exception with which access is refused, 0 if it is granted (see put_access)."""
+        reply = self.ask("access", lambda p: put_access(p, name, **asked))
+        exception = reply.i32()
+        assert exception or reply.i32() == 1, "refused by a value"
+        return exception
 
     def names(self) -> list[str | None]:
         """All services."""

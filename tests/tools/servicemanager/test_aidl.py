@@ -13,7 +13,7 @@ from anybinder.process import children_of, memory_kib, ready_child, run_child, u
 from anybinder.servicemanager import (BAD_TYPE, CALLBACK, CODES, DESCRIPTOR, ILLEGAL_ARGUMENT,
                                       ILLEGAL_STATE, INVALID_OPERATION, LEVELS, NOT_ENOUGH_DATA,
                                       SECURITY, SERVICE, UNKNOWN_TRANSACTION, UNSUPPORTED_OPERATION,
-                                      Client)
+                                      Client, put_access)
 
 NAME = "anybinder.test"
 USER = 3900007
@@ -71,6 +71,8 @@ def use_all(path, level):
         if method in codes:
             reply = client.ask(method, lambda p: p.string("a.b.IC/d"))
             assert (reply.i32(), reply.i32()) == (0, 0), method
+    if "access" in codes:
+        assert client.access(NAME) == 0
     if "updatable" in codes:
         reply = client.ask("updatable", lambda p: p.string("a.b.IC/d"))
         assert (reply.i32(), reply.string()) == (0, None)
@@ -148,7 +150,8 @@ def whole_calls(level):
     calls = {"get": call(), "check": call(), "add": add,
              "list": Parcel(level, DESCRIPTOR).i32(0).i32(15), "watch": call().binder(CALLBACK),
              "unwatch": call().binder(CALLBACK), "watch_clients": two,
-             "unregister": call().binder(SERVICE)}
+             "unregister": call().binder(SERVICE),
+             "access": put_access(Parcel(level, DESCRIPTOR), NAME)}
     return [(CODES[level][name], parcel) for name, parcel in calls.items() if name in CODES[level]]
 
 
@@ -176,6 +179,9 @@ def test_bad_parcels(manager, level):
     if level == "36":
         for size in range(len(header) + 1, len(lookup)):
             assert failure(client.send_to_manager, 1, Bytes(lookup[:size])) == NOT_ENOUGH_DATA
+        question = put_access(Parcel(level, DESCRIPTOR), NAME).data
+        for size in range(len(header), len(question)):
+            assert failure(client.send_to_manager, 17, Bytes(question[:size])) == NOT_ENOUGH_DATA
     assert NAME not in client.names()
     if level in OLD:
         assert failure(client.ask, "list", lambda p: p.i32(-1).i32(15)) == -1
@@ -190,7 +196,7 @@ def test_bad_parcels(manager, level):
 def test_calls_that_no_level_has(manager):
     client = Client(manager.path())
     assert failure(client.send_to_manager, 1, Parcel("36", "a.b.c")) == BAD_TYPE
-    for code in (17, 0xffffff):
+    for code in (18, 0xffffff):
         assert failure(client.send_to_manager, code, Parcel("36", DESCRIPTOR)) == \
             UNKNOWN_TRANSACTION
 

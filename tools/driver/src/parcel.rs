@@ -137,6 +137,32 @@ impl<'a> Reader<'a> {
             .map_err(|_| StatusCode::BadValue)
     }
 
+    /// Reads the beginning of a parcelable that must not be null; returns where it ends.
+    ///
+    /// A field is read if the position `is_before` that end, else it has its default: an older
+    /// sender does not have it. Then `go_to` skips the fields of a newer one. As in libbinder, the
+    /// size bounds where a field begins alone.
+    pub fn parcelable(&mut self) -> Result<usize> {
+        if self.i32()? == 0 {
+            return Err(StatusCode::UnexpectedNull);
+        }
+        let start = self.position;
+        // The size counts itself.
+        let size = usize::try_from(self.i32()?).unwrap_or(0);
+        match size < 4 {
+            true => Err(StatusCode::BadValue),
+            false => Ok(start.saturating_add(size)),
+        }
+    }
+
+    pub fn is_before(&self, end: usize) -> bool {
+        self.position < end
+    }
+
+    pub fn go_to(&mut self, end: usize) {
+        self.position = end;
+    }
+
     /// A binder that must not be null, with its stability if the level has one.
     pub fn binder(&mut self, has_stability: bool) -> Result<Binder> {
         let start = self.position;

@@ -7,7 +7,8 @@ pub mod pattern;
 pub mod rules;
 
 use crate::wire::caller::Caller;
-use contexts::{Contexts, Wish};
+use contexts::Contexts;
+pub use contexts::Wish;
 use mistakes::explain;
 use rsbinder_tools::config::{
     self, Activator, Config, Enforcer, Permission, SystemResolver, SystemRunner,
@@ -90,12 +91,11 @@ impl Policy {
     }
 
     pub fn may_add(&self, caller: Caller, name: &str) -> bool {
-        let is_app = self.has_android_uids && caller.uid % UIDS_PER_ANDROID_USER >= FIRST_APP_UID;
-        !is_app && self.allows(Permission::Add, name, caller)
+        self.allows(caller, Wish::Add(name))
     }
 
     pub fn may_find(&self, caller: Caller, name: &str) -> bool {
-        self.allows(Permission::Find, name, caller)
+        self.allows(caller, Wish::Find(name))
     }
 
     /// Whether this user finds only services that allow it; only for Android's user ids.
@@ -104,18 +104,30 @@ impl Policy {
     }
 
     pub fn may_list(&self, caller: Caller) -> bool {
-        self.allows(Permission::List, "", caller)
+        self.allows(caller, Wish::List)
     }
 
-    fn allows(&self, permission: Permission, name: &str, caller: Caller) -> bool {
-        let wish = match permission {
-            Permission::Add => Wish::Add(name),
-            Permission::Find => Wish::Find(name),
-            Permission::List => Wish::List,
-        };
+    pub fn allows(&self, caller: Caller, wish: Wish) -> bool {
         let contexts = self.contexts.as_ref();
         let has_context = contexts.is_none_or(|contexts| contexts.allows(caller.context, wish));
-        has_context && self.enforcer.check_uid(permission, name, caller.uid)
+        has_context && self.allows_user(caller.uid, wish)
+    }
+
+    /// The same for a user and a security context, where the rules have those, that need not be a
+    /// caller's.
+    pub fn allows_other(&self, uid: u32, context: &str, wish: Wish) -> bool {
+        let contexts = self.contexts.as_ref();
+        let has_context = contexts.is_none_or(|contexts| contexts.allows_context(context, wish));
+        has_context && self.allows_user(uid, wish)
+    }
+
+    fn allows_user(&self, uid: u32, wish: Wish) -> bool {
+        let is_app = self.has_android_uids && uid % UIDS_PER_ANDROID_USER >= FIRST_APP_UID;
+        match wish {
+            Wish::Add(name) => !is_app && self.enforcer.check_uid(Permission::Add, name, uid),
+            Wish::Find(name) => self.enforcer.check_uid(Permission::Find, name, uid),
+            Wish::List => self.enforcer.check_uid(Permission::List, "", uid),
+        }
     }
 
     /// The names of the declared services.

@@ -146,11 +146,12 @@ impl Contexts {
     }
 
     pub fn allows(&self, number: u32, wish: Wish) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = (number as usize).checked_sub(1);
-        let Some(context) = place.and_then(|at| known.get(at)) else {
-            return false;
-        };
+        let context = self.text(number);
+        context.is_some_and(|context| self.allows_context(&context, wish))
+    }
+
+    /// The same for a context by its name, which need not be one of a caller.
+    pub fn allows_context(&self, context: &str, wish: Wish) -> bool {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         rules.allows(context, wish)
     }
@@ -182,6 +183,10 @@ mod tests {
             assert!(contexts.allows(number, Wish::List));
         }
         assert!(!contexts.allows(0, Wish::List) && !contexts.allows(99, Wish::List));
+        // A context that nobody has called from, which gets no number.
+        assert!(contexts.allows_context("u:r:hal_new:s0", Wish::Add("a.b")));
+        assert!(!contexts.allows_context("u:r:new:s0", Wish::Add("a.b")));
+        assert_eq!(contexts.known.lock().unwrap().len(), 3);
         assert_eq!(contexts.text(hal).as_deref(), Some("u:r:hal_light:s0"));
         assert_eq!((contexts.text(0), contexts.text(99)), (None, None));
         for number in 0..MAX_CONTEXTS {

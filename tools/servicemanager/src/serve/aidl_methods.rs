@@ -3,10 +3,11 @@
 use super::device_state::{denied, State, PRIORITY_DEFAULT};
 use super::listing::{Listing, Wanted};
 use super::work::Answer;
+use crate::policy::Wish;
 use crate::registry::{Callback, Service};
 use crate::wire::caller::Caller;
 use crate::wire::level::numbering::{Found, Method};
-use crate::wire::level::{Arguments, LevelSet};
+use crate::wire::level::{Access, Arguments, LevelSet};
 use crate::wire::notification::Dialect;
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
@@ -91,6 +92,7 @@ impl Call {
             Arguments::NameBinderBinder(name, service, callback) => {
                 self.watch_clients(state, port, &name, &service, &callback)
             }
+            Arguments::Access(access) => self.check_access(state, &access),
             Arguments::Nothing => self.debug_info(state),
         }
     }
@@ -283,6 +285,41 @@ impl Call {
             .registry
             .watch_clients(port, name, service.target, callback)?;
         self.done()
+    }
+
+    /// Whether another user, or one in another context, has a right that the caller has itself.
+    /// As on Android the answer is never no: what is not allowed is refused.
+    fn check_access(&self, state: &State, access: &Access) -> Outcome {
+        let Access {
+            sid,
+            uid,
+            name,
+            permission,
+        } = access;
+        if [sid, name, permission].iter().any(|text| text.is_empty()) {
+            let why = "the security context, the name or the permission is empty";
+            return Err(Refusal::new(ExceptionCode::Security, why));
+        }
+        let wish = match permission.as_str() {
+            "find" => Wish::Find(name),
+            "add" => Wish::Add(name),
+            "list" => Wish::List,
+            _ => {
+                let why = "a permission is find, add or list";
+                return Err(Refusal::new(ExceptionCode::IllegalArgument, why));
+            }
+        };
+        if !state.policy.allows(self.caller, wish) {
+            return Err(denied(permission, name));
+        }
+        if !state.policy.allows_other(*uid, sid, wish) {
+            let why =
+                format!("the rules do not let user {uid} in the context {sid} {permission} {name}");
+            return Err(Refusal::new(ExceptionCode::Security, why));
+        }
+        let mut reply = self.format.done();
+        reply.i32(1);
+        Ok(Reply::Parcel(reply).into())
     }
 
     fn debug_info(&self, state: &mut State) -> Outcome {

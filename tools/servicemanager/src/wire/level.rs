@@ -8,7 +8,7 @@ pub mod numbering;
 mod processes;
 mod set;
 
-pub use meanings::{Arguments, Header, Meaning, DESCRIPTOR};
+pub use meanings::{Access, Arguments, Header, Meaning, DESCRIPTOR};
 pub use set::LevelSet;
 
 use anybinder_driver::level::{Level, StabilityForm};

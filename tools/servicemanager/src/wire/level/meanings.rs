@@ -90,6 +90,38 @@ pub enum Arguments {
     },
     NameBinder(String, Binder),
     NameBinderBinder(String, Binder, Binder),
+    Access(Access),
+}
+
+/// Whose access is asked for, and to what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The security context.
+    pub sid: String,
+    pub uid: u32,
+    pub name: String,
+    pub permission: String,
+}
+
+impl Access {
+    fn read(reader: &mut Reader) -> Result<Access> {
+        let mut access = Access::default();
+        let end = reader.parcelable()?;
+        if reader.is_before(end) {
+            access.sid = reader.string16()?;
+        }
+        // The process is for messages of the security module.
+        if reader.is_before(end) {
+            reader.i32()?;
+        }
+        if reader.is_before(end) {
+            access.uid = reader.i32()? as u32;
+        }
+        reader.go_to(end);
+        access.name = reader.string16()?;
+        access.permission = reader.string16()?;
+        Ok(access)
+    }
 }
 
 impl Arguments {
@@ -126,6 +158,7 @@ impl Arguments {
                 reader.binder(stability)?,
                 reader.binder(stability)?,
             ),
+            Shape::Access => Arguments::Access(Access::read(reader)?),
         };
         // Arguments that are left over belong to another method.
         match reader.is_at_end() {

@@ -4,8 +4,9 @@
 //! Sources: up to Android 10 `IServiceManager.h` (the enum of `BpServiceManager`), which is also
 //! what `service_manager.c` serves; from Android 11 on `libs/binder/aidl/android/os/
 //! IServiceManager.aidl` of android-11.0.0_r1, 12.0.0_r1, 13.0.0_r1, 14.0.0_r1, 15.0.0_r6,
-//! 15.0.0_r20 and 16.0.0_r1. 15.0.0_r1 to r5 are numbered as 14, and 17.0.0_r1 as 16. The order of
-//! declaration is the code, from 1 on.
+//! 15.0.0_r20, 16.0.0_r1 and 17.0.0_r1. 15.0.0_r1 to r5 are numbered as 14. 17 has one method more
+//! than 16, which comes last and which no client of 16 calls, so that they are one level here. The
+//! order of declaration is the code, from 1 on.
 use anybinder_driver::level::Level;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub enum Method {
     RegisterClientCallback,
     TryUnregisterService,
     GetServiceDebugInfo,
+    CheckServiceAccess,
 }
 use Method::*;
 
@@ -41,6 +43,7 @@ impl Method {
                 | IsDeclared
                 | ListServices
                 | GetServiceDebugInfo
+                | CheckServiceAccess
         )
     }
 }
@@ -56,6 +59,8 @@ pub enum Shape {
     Add,
     NameBinder,
     NameBinderBinder,
+    /// A parcelable that says who, a name, and what.
+    Access,
 }
 
 /// A method, the first level that has it, and its arguments.
@@ -63,7 +68,7 @@ type Row = (Method, Level, Shape);
 
 /// In the order of declaration, which no level changed: the code of a method is its place among
 /// those that the level has.
-const METHODS: [Row; 16] = [
+const METHODS: [Row; 17] = [
     (GetService, Level::A9, Shape::Name),
     (GetService2, Level::A15R6, Shape::Name),
     (CheckService, Level::A9, Shape::Name),
@@ -80,6 +85,7 @@ const METHODS: [Row; 16] = [
     (RegisterClientCallback, Level::A11, Shape::NameBinderBinder),
     (TryUnregisterService, Level::A11, Shape::NameBinder),
     (GetServiceDebugInfo, Level::A12, Shape::Nothing),
+    (CheckServiceAccess, Level::A16, Shape::Access),
 ];
 
 fn rows(level: Level) -> impl Iterator<Item = &'static Row> {
