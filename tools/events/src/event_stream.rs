@@ -183,7 +183,10 @@ impl Source {
     pub fn open(mount: &Mount, extra: Extra) -> Result<Self> {
         mount.check_served()?;
         match mount.backend() {
-            Backend::Kernel => Ok(Source::Tracefs(Tracefs::open(extra)?)),
+            Backend::Kernel => {
+                let tracefs = Tracefs::open(mount.is_rust_driver(), extra)?;
+                Ok(Source::Tracefs(tracefs))
+            }
             _ => {
                 let path = mount.file("binder_logs/events");
                 Ok(Source::Ring(Ring::open(&path, extra)?))

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tracepoints of a kernel's driver, stock or ours, through an instance of tracefs.
+//! The tracepoints of a kernel's driver, through an instance of tracefs.
+//!
+//! The driver in C and the module have them in the group `binder`, mainline's driver in Rust in one
+//! of its own, with the same names and texts. A line does not say of which group it is, and two
+//! drivers number their transactions independently, so only the group of the driver that serves the
+//! mount is read.
 use crate::event::{
     Bytes, Event, Extra, Priority, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY,
     BR_FROZEN_REPLY,
@@ -7,6 +12,7 @@ use crate::event::{
 use crate::tracefs_instance::Instance;
 use anybinder_cli::error::{Doing, Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::Duration;
@@ -33,28 +39,116 @@ const EVENTS: [&str; 12] = [
     "binder_transaction_fd_recv",
 ];
 
+const GROUP: &str = "binder";
+const RUST_GROUP: &str = "rust_binder";
+
+/// `BC_FREE_BUFFER`, as the events of commands have it.
+const FREE_BUFFER: u32 = 0x4008_6303;
+
 /// So much is read at a time, so that the caller gets its turn while events keep coming.
 const PORTION: usize = 1 << 20;
+
+/// The group of the driver that serves the mount. Android's kernels have their driver in Rust in
+/// that of the one in C.
+///
+/// * `has`: whether the kernel has a group
+fn group(is_rust: bool, has: impl Fn(&str) -> bool) -> &'static str {
+    match is_rust && has(RUST_GROUP) {
+        true => RUST_GROUP,
+        false => GROUP,
+    }
+}
+
+fn no_tracepoints(group: &str) -> Error {
+    match group {
+        RUST_GROUP => Error::with_advice(
+            "The kernel's driver in Rust is too old to tell of calls.",
+            "It does from Linux 7.1 on; the module of anybinder does on any kernel.",
+        ),
+        _ => Error::with_advice(
+            "The driver of this kernel has no tracepoints.",
+            "The kernel's driver in C has them, that in Rust from Linux 7.1 on, and the module of \
+             anybinder.",
+        ),
+    }
+}
+
+/// Whose buffer a thread frees, where the driver tells only that it frees one, as the driver in
+/// Rust does up to Linux 7.3: that of the transaction which the thread received last and has not
+/// freed yet. What it receives while it serves a call is freed before the call is.
+#[derive(Default)]
+struct Unfreed {
+    received: HashMap<i32, Vec<u32>>,
+}
+
+impl Unfreed {
+    /// More of a thread were freed by others.
+    const MAX: usize = 64;
+
+    fn add(&mut self, tid: i32, id: u32) {
+        let ids = self.received.entry(tid).or_default();
+        if ids.len() == Self::MAX {
+            ids.remove(0);
+        }
+        ids.push(id);
+    }
+
+    fn free(&mut self, tid: i32) -> Option<u32> {
+        let ids = self.received.get_mut(&tid)?;
+        let id = ids.pop();
+        if ids.is_empty() {
+            self.received.remove(&tid);
+        }
+        id
+    }
+}
 
 pub struct Tracefs {
     /// Dropped before the instance, which cannot be removed while it is open.
     pipe: File,
     /// The beginning of a line whose end was not read yet.
     rest: Vec<u8>,
+    /// For a driver without events of buffers that are freed.
+    unfreed: Option<Unfreed>,
     /// The driver gives the data of calls.
     pub has_data: bool,
     _instance: Instance,
 }
 
-impl Tracefs {
-    pub fn open(extra: Extra) -> Result<Self> {
-        let instance = Instance::new("trace", BUFFER_KIB)?;
-        if !instance.has("binder/binder_transaction") {
+/// Enables the module's own events, where they are there; returns whether it gives the data of
+/// calls.
+fn enable_own(instance: &Instance, extra: Extra) -> Result<bool> {
+    if instance.has(PRIORITIES) {
+        instance.enable(PRIORITIES, true)?;
+    }
+    if extra.stages && instance.has(STAGE) {
+        instance.enable(STAGE, true)?;
+    }
+    let has_data = instance.has(DATA);
+    if extra.data && has_data {
+        instance.enable(DATA, true)?;
+    }
+    if extra.data_to_clear && has_data {
+        if !instance.has(DATA_TO_CLEAR) {
             return Err(Error::with_advice(
-                "The driver of this kernel has no tracepoints.",
-                "The stock driver in C has them, and the module of anybinder; the stock driver in \
-                 Rust has none.",
+                "The module is older than this program and does not tell data that is to be \
+                 cleared after use.",
+                "Load the installed one, or use --payload alone.",
             ));
+        }
+        instance.enable(DATA_TO_CLEAR, true)?;
+    }
+    Ok(has_data)
+}
+
+impl Tracefs {
+    /// * `is_rust`: the mount is served by a driver in Rust
+    pub fn open(is_rust: bool, extra: Extra) -> Result<Self> {
+        let instance = Instance::new("trace", BUFFER_KIB)?;
+        let group = group(is_rust, |group| instance.has(group));
+        let of_group = |event: &str| format!("{group}/{event}");
+        if !instance.has(&of_group("binder_transaction")) {
+            return Err(no_tracepoints(group));
         }
         instance.set("trace_clock", "mono")?;
         // Not every kernel has these two, and it works without.
@@ -63,36 +157,27 @@ impl Tracefs {
         // Only returns that are errors are of interest.
         let errors = [BR_DEAD_REPLY, BR_FAILED_REPLY, BR_FROZEN_REPLY];
         let errors = errors.map(|code| format!("cmd == {code:#x}")).join(" || ");
-        let _ = instance.set("events/binder/binder_return/filter", &errors);
+        let _ = instance.set(&format!("events/{group}/binder_return/filter"), &errors);
         let pipe = instance.pipe()?;
-        for event in EVENTS.map(|event| format!("binder/{event}")) {
+        let says_whose = instance.has(&of_group("binder_transaction_buffer_release"));
+        let command = of_group("binder_command");
+        let unfreed = (!says_whose && instance.has(&command)).then(Unfreed::default);
+        if unfreed.is_some() {
+            let frees = format!("cmd == {FREE_BUFFER:#x}");
+            instance.set(&format!("events/{command}/filter"), &frees)?;
+            instance.enable(&command, true)?;
+        }
+        for event in EVENTS.map(of_group) {
             if instance.has(&event) {
                 instance.enable(&event, true)?;
             }
         }
-        if instance.has(PRIORITIES) {
-            instance.enable(PRIORITIES, true)?;
-        }
-        if extra.stages && instance.has(STAGE) {
-            instance.enable(STAGE, true)?;
-        }
-        let has_data = instance.has(DATA);
-        if extra.data && has_data {
-            instance.enable(DATA, true)?;
-        }
-        if extra.data_to_clear && has_data {
-            if !instance.has(DATA_TO_CLEAR) {
-                return Err(Error::with_advice(
-                    "The module is older than this program and does not tell data that is to be \
-                     cleared after use.",
-                    "Load the installed one, or use --payload alone.",
-                ));
-            }
-            instance.enable(DATA_TO_CLEAR, true)?;
-        }
+        // The module's own are not of a mount of the driver in Rust.
+        let has_data = group == GROUP && enable_own(&instance, extra)?;
         Ok(Tracefs {
             pipe,
             rest: Vec::new(),
+            unfreed,
             has_data,
             _instance: instance,
         })
@@ -119,7 +204,12 @@ impl Tracefs {
         }
         let end = self.rest.iter().rposition(|byte| *byte == b'\n');
         let lines: Vec<u8> = self.rest.drain(..end.map_or(0, |end| end + 1)).collect();
-        into.extend(String::from_utf8_lossy(&lines).lines().filter_map(parse));
+        let lines = String::from_utf8_lossy(&lines);
+        let unfreed = &mut self.unfreed;
+        let events = lines
+            .lines()
+            .filter_map(|line| parse(line, unfreed.as_mut()));
+        into.extend(events);
         Ok(())
     }
 }
@@ -251,7 +341,7 @@ fn what(name: &str, text: &str) -> Option<What> {
 }
 
 /// A line of trace_pipe; None if it is no event of interest.
-fn parse(line: &str) -> Option<Event> {
+fn parse(line: &str, unfreed: Option<&mut Unfreed>) -> Option<Event> {
     if let Some(lost) = line.strip_prefix("CPU:") {
         let count = lost.split_once("[LOST ")?.1.split(' ').next()?;
         return Some(Event {
@@ -267,11 +357,23 @@ fn parse(line: &str) -> Option<Event> {
     let (name, text) = event.split_once(": ")?;
     let (head, time) = head.rsplit_once(' ')?;
     let (tid, pid, comm) = thread(head)?;
+    let what = match (name, unfreed) {
+        ("command", Some(unfreed)) => What::BufferFreed {
+            id: unfreed.free(tid)?,
+        },
+        (_, unfreed) => {
+            let what = what(&format!("binder_{name}"), text)?;
+            if let (What::Received { id }, Some(unfreed)) = (&what, unfreed) {
+                unfreed.add(tid, *id);
+            }
+            what
+        }
+    };
     Some(Event {
         time_ns: time_ns(time)?,
         tid,
         thread: (comm != "<...>").then_some((pid, comm)),
-        what: what(&format!("binder_{name}"), text)?,
+        what,
     })
 }
 
@@ -284,7 +386,7 @@ mod tests {
         let line = "    my prog-1-4711    (   4700) [002] ...1.  1234.567891: binder_transaction: \
                     transaction=12 dest_node=3 dest_proc=99 dest_thread=0 reply=0 flags=0x11 \
                     code=0x5f504e47";
-        let event = parse(line).unwrap();
+        let event = parse(line, None).unwrap();
         assert_eq!(event.time_ns, 1_234_567_891_000);
         assert_eq!(event.tid, 4711);
         assert_eq!(event.thread, Some((4700, "my prog-1".to_string())));
@@ -298,7 +400,7 @@ mod tests {
     #[test]
     fn other_lines_are_parsed_or_skipped() {
         let head = "  <...>-7   [000] d..2.  5.000001: ";
-        let of = |text: &str| parse(&format!("{head}{text}"));
+        let of = |text: &str| parse(&format!("{head}{text}"), None);
         let object = of(
             "binder_transaction_ref_to_node: transaction=5 node=6 src_ref=7 \
                          src_desc=1 ==> dest_ptr=0x00007f0000000000",
@@ -340,8 +442,79 @@ mod tests {
         assert_eq!(failed.what, What::Return { code: 0x7211 });
         assert_eq!(failed.thread, None);
         assert_eq!(of("binder_update_page_range: proc=1 allocate=1"), None);
-        assert_eq!(parse("garbage"), None);
-        let lost = parse("CPU:1 [LOST 33 EVENTS]").unwrap();
+        assert_eq!(parse("garbage", None), None);
+        let lost = parse("CPU:1 [LOST 33 EVENTS]", None).unwrap();
         assert_eq!(lost.what, What::Lost { count: 33 });
+    }
+    #[test]
+    fn the_group_is_that_of_the_driver_that_serves_the_mount() {
+        let both = |_: &str| true;
+        let c_alone = |name: &str| name == "binder";
+        assert_eq!(group(false, both), "binder");
+        assert_eq!(group(true, both), "rust_binder");
+        assert_eq!(group(true, c_alone), "binder");
+        assert_eq!(group(false, |name| name == "rust_binder"), "binder");
+    }
+
+    /// A one-way call that is served by a call to another process, as the driver in Rust of Linux
+    /// 7.3 tells of it: the thread, and the text, without sizes and without the end of a buffer.
+    const OF_RUST: [(i32, &str); 10] = [
+        (
+            11,
+            "transaction: transaction=5 dest_node=3 dest_proc=20 dest_thread=0 reply=0 flags=0x11 \
+             code=0x2",
+        ),
+        (21, "transaction_received: transaction=5"),
+        (
+            21,
+            "transaction: transaction=6 dest_node=4 dest_proc=30 dest_thread=0 reply=0 flags=0x10 \
+             code=0x1",
+        ),
+        (31, "transaction_received: transaction=6"),
+        (
+            31,
+            "transaction: transaction=7 dest_node=0 dest_proc=20 dest_thread=21 reply=1 flags=0x0 \
+             code=0x0",
+        ),
+        (31, FREE),
+        (21, "transaction_received: transaction=7"),
+        (21, FREE),
+        (21, FREE),
+        (21, FREE),
+    ];
+    const FREE: &str = "command: cmd=0x40086303 BC_FREE_BUFFER";
+
+    #[test]
+    fn calls_of_the_driver_in_rust_have_an_end() {
+        let mut unfreed = Unfreed::default();
+        let mut assembler = crate::calls::Assembler::default();
+        let mut names = crate::thread_names::Names::recorded();
+        for (at, (tid, text)) in OF_RUST.iter().enumerate() {
+            let line = format!("  x-{tid} [000] ..... 9.0000{:02}: binder_{text}", at + 1);
+            if let Some(event) = parse(&line, Some(&mut unfreed)) {
+                assembler.push(&event, &mut names);
+            }
+        }
+        assert!(unfreed.received.is_empty());
+        let calls = assembler.finish();
+        let of = |id| calls.iter().find(|call| call.id == id).unwrap();
+        let (outer, inner) = (of(5), of(6));
+        assert_eq!((outer.oneway, outer.duration_ns()), (true, Some(8000)));
+        assert_eq!((inner.parent, inner.duration_ns()), (Some(5), Some(4000)));
+        assert_eq!(
+            (outer.freed_ns, inner.freed_ns),
+            (Some(9_000_009_000), Some(9_000_006_000))
+        );
+        assert!(!outer.unfinished && !inner.unfinished);
+    }
+
+    #[test]
+    fn what_other_threads_free_is_forgotten() {
+        let mut unfreed = Unfreed::default();
+        for id in 0..1000 {
+            unfreed.add(7, id);
+        }
+        assert_eq!(unfreed.received[&7].len(), Unfreed::MAX);
+        assert_eq!((unfreed.free(7), unfreed.free(8)), (Some(999), None));
     }
 }

@@ -205,6 +205,18 @@ impl Mount {
         }
     }
 
+    /// Whether the devices are those of mainline's driver in Rust. Its file system has the same type
+    /// as that of the driver in C, its numbers of devices another name.
+    pub fn is_rust_driver(&self) -> bool {
+        let control = std::iter::once("binder-control".to_string());
+        let names = control.chain(self.devices());
+        let mut found = names.filter_map(|name| self.file(&name).metadata().ok());
+        let table = read_to_string("/proc/devices").unwrap_or_default();
+        found
+            .next()
+            .is_some_and(|device| driver_name(&table, major(device.rdev())) == Some("rust_binder"))
+    }
+
     /// A command that runs this program again, with `subcommand`, on this mount.
     pub fn own_command(&self, subcommand: &str) -> Result<Command> {
         let program = std::env::current_exe().doing(|| "finding this program".to_string())?;
@@ -304,6 +316,15 @@ const PARAMETERS: [&str; 3] = [
     "/sys/module/anybinder/parameters/devices",
 ];
 
+/// The name that a driver has given to a major number of character devices.
+fn driver_name(table: &str, major: u32) -> Option<&str> {
+    // Those of block devices follow.
+    let lines = table.lines().take_while(|line| !line.starts_with("Block"));
+    let mut numbers = lines.filter_map(|line| line.trim().split_once(' '));
+    let found = numbers.find(|(number, _)| number.parse() == Ok(major));
+    found.map(|(_, name)| name.trim())
+}
+
 /// The name of the device with this minor number.
 fn misc_name(table: &str, minor: u32) -> Option<&str> {
     table.lines().find_map(|line| {
@@ -386,6 +407,15 @@ mod tests {
         assert_eq!(of("/dev/binderfs"), ["binder", "hwbinder"]);
         assert_eq!(of("/dev"), ["binder"]);
         assert!(of("/").is_empty());
+    }
+
+    #[test]
+    fn a_driver_is_known_by_the_name_of_its_number() {
+        let table = "Character devices:\n  1 mem\n234 rust_binder\n235 binder\n\n\
+                     Block devices:\n234 other\n  7 loop\n";
+        assert_eq!(driver_name(table, 234), Some("rust_binder"));
+        assert_eq!(driver_name(table, 235), Some("binder"));
+        assert_eq!(driver_name(table, 7), None);
     }
 
     #[test]
