@@ -57,6 +57,9 @@ def test_start_takes_names_and_owner(directory):
     with Daemon(directory, "--devices=one,two", "--mode=0620", "--uid=7", "--gid=8") as daemon:
         assert sorted(os.listdir(daemon.mnt)) == ["binder-control", "binder_logs", "features",
                                                   "one", "two"]
+        # No transaction_report: a daemon has no family of generic netlink.
+        assert sorted(os.listdir(daemon.path("features"))) == [
+            "extended_error", "freeze_notification", "oneway_spam_detection"]
         state = os.stat(daemon.path("one"))
         assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
 

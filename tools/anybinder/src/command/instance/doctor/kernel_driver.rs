@@ -19,6 +19,9 @@ const OTHERS: [(&str, &str); 3] = [
 const RUST: &str = "the Rust driver";
 
 const RUST_ADVICE: &str = "programs written for the C driver may fail on it (docs/PROTOCOL.md, \
+const FAMILY_ADVICE: &str = "its reports of failed calls are in the netlink family anybinder, \
+    where libbinder of Android 17 does not look: `modprobe anybinder` before the other driver has \
+    the family binder";
     \"The Rust driver\"); `modprobe anybinder` loads the module beside it";
 const WITHOUT_BINDERFS_ADVICE: &str =
     "programs that mount binderfs need another: `modprobe anybinder` loads the module beside it";
@@ -27,6 +30,8 @@ const WITHOUT_BINDERFS_ADVICE: &str =
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     /// The module is loaded; the file system types that it has.
+    /// Its netlink family for reports of failed calls is not `binder`, which another driver has.
+    has_own_family: bool,
     own: Option<Vec<&'static str>>,
     /// Another driver.
     other: Option<&'static str>,
@@ -36,14 +41,22 @@ struct Found {
     has_binderfs: bool,
 }
 
-/// `exists` looks below /sys/module, `second` is the parameter of the module that names its other
-/// file system type, `file_systems` the text of /proc/filesystems.
-fn find(exists: &dyn Fn(&str) -> bool, second: &str, file_systems: &str) -> Found {
+/// The parameters of the module that say which names it has: its second file system type, and its
+/// netlink family. Empty where it is not loaded.
+#[derive(Default)]
+struct Names {
+    filesystem: String,
+    family: String,
+}
+
+/// `exists` looks below /sys/module, `file_systems` is the text of /proc/filesystems.
+fn find(exists: &dyn Fn(&str) -> bool, names: &Names, file_systems: &str) -> Found {
     let other = OTHERS.into_iter().find(|(module, _)| exists(module));
     Found {
-        own: exists("anybinder").then(|| match second.trim() {
+        own: exists("anybinder").then(|| match names.filesystem.trim() {
             STOCK_TYPE => vec![OWN_TYPE, STOCK_TYPE],
             _ => vec![OWN_TYPE],
+        has_own_family: names.family.trim() == OWN_TYPE,
         }),
         other: other.map(|(_, what)| what),
         // What is built in has no such file.
@@ -88,7 +101,10 @@ fn other_check(other: &str, found: &Found) -> Check {
 /// None if there is no driver.
 fn check(found: &Found) -> Option<Check> {
     match (&found.own, found.other) {
-        (Some(types), _) => Some(Check::ok(NAME, own_text(types, found))),
+        (Some(types), _) => Some(Check {
+            advice: found.has_own_family.then(|| FAMILY_ADVICE.to_string()),
+            ..Check::ok(NAME, own_text(types, found))
+        }),
         (None, Some(other)) => Some(other_check(other, found)),
         (None, None) => found
             .has_binderfs
@@ -124,11 +140,15 @@ fn installed() -> Check {
 /// Which drivers are in the kernel, and whose they are.
 pub fn driver() -> Check {
     let modules = Path::new("/sys/module");
-    let second = read_to_string(modules.join("anybinder/parameters/filesystem"));
+    let parameter = |name| read_to_string(modules.join("anybinder/parameters").join(name));
+    let names = Names {
+        filesystem: parameter("filesystem").unwrap_or_default(),
+        family: parameter("family").unwrap_or_default(),
+    };
     let file_systems = read_to_string("/proc/filesystems");
     let found = find(
         &|name| modules.join(name).exists(),
-        &second.unwrap_or_default(),
+        &names,
         &file_systems.unwrap_or_default(),
     );
     check(&found).unwrap_or_else(installed)
@@ -148,7 +168,11 @@ mod tests {
                 name == name_of || module.ends_with('+') && name == format!("{name_of}/initstate")
             })
         };
-        check(&find(&exists, second, file_systems))
+        let names = Names {
+            filesystem: second.to_string(),
+            ..Names::default()
+        };
+        check(&find(&exists, &names, file_systems))
     }
 
     fn text(modules: &[&str], second: &str, file_systems: &str) -> String {
@@ -181,6 +205,20 @@ mod tests {
              module"
         );
     }
+    #[test]
+    fn a_netlink_family_of_its_own_costs_something() {
+        let advice = |family: &str| {
+            let names = Names {
+                filesystem: "binder\n".to_string(),
+                family: family.to_string(),
+            };
+            let exists = |name: &str| name == "anybinder";
+            check(&find(&exists, &names, BOTH)).unwrap().advice
+        };
+        assert_eq!(advice("anybinder\n").as_deref(), Some(FAMILY_ADVICE));
+        assert_eq!(advice("binder\n"), None);
+    }
+
 
     #[test]
     fn other_drivers_are_told_apart() {
