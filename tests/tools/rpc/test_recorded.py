@@ -194,6 +194,23 @@ def test_export(world, version):
     wire.close()
 
 
+@pytest.mark.parametrize("listed", [(), (0,), (1,), (0, 1)], ids=str)
+def test_what_a_binder_is_the_table_says(world, listed):
+    """Two times the same words at wire version 2: those whose positions are in the table are
+    objects and come back as such, the others are numbers."""
+    path = world.socket_path()
+    world.server.echo(NAME)
+    world.export(listen=f"unix://{path}")
+    token, words = string16(INTERFACE), binder(OBJECT, STABILITY)
+    wire = opened(path, 2)
+    target = root_of(wire)
+    at = [len(words) * number for number in listed]
+    wire.one.sendall(wire.transaction(target, ECHO, token + 2 * words,
+                                      [len(token) + one for one in at]))
+    wire.expect(wire.answer(2 * words, at))
+    wire.close()
+
+
 class Server(threading.Thread):
     """A server of one session, of a version of its own. Keeps what it was called."""
 

@@ -2,9 +2,9 @@
 //! The bytes of a received parcel, and the objects among them.
 //!
 //! A parcel does not say what types its bytes have, only where its objects are: the driver has a
-//! list of them, and RPC Binder sends one from wire version 2 (Android 16) on. rsbinder checks that
-//! list whenever an object is read, so the objects are found by trying to read one wherever the
-//! bytes look like one.
+//! list of them, and RPC Binder sends one from wire version 2 (Android 16 QPR2) on. rsbinder checks
+//! that list whenever an object is read, so the objects are found by trying to read one wherever
+//! the bytes look like one.
 use crate::dialect::{bare_binder, Dialect};
 use anybinder_driver::abi::{
     OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_FD, TYPE_FD_ARRAY, TYPE_HANDLE, TYPE_WEAK_BINDER,
