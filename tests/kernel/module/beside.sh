@@ -152,9 +152,9 @@ test_taken_name_is_refused() {
 
 guest() { # MODULE DRIVER KIND HAS-FAMILY
 	module=$1 stock=$2 kind=$3 has_family=$4
-	stock_dir=/dev/binderfs driver_text="the stock C driver"
+	stock_dir=/dev/binderfs driver_text="the kernel's driver in C"
 	[ "$kind" != stock ] || stock_dir=/dev
-	[ "$kind" != rust ] || driver_text="the Rust driver"
+	[ "$kind" != rust ] || driver_text="the kernel's driver in Rust"
 	mkdir -p /dev/binderfs $own_dir
 	mount -t tmpfs none /mnt
 	test_ours_first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One event of a driver. The names and fields are those of the stock driver's tracepoints.
+//! One event of a driver. The names and fields are those of the C driver's tracepoints.
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{Display, Formatter};
 

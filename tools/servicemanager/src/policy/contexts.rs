@@ -101,8 +101,8 @@ fn read(path: &Path) -> Result<Document, String> {
 }
 
 impl Contexts {
-    /// Reads the rules. Fails where no security module gives contexts: on a stock driver every call
-    /// of the service manager would.
+    /// Reads the rules. Fails where no security module gives contexts: on the kernel's own driver
+    /// every call of the service manager would.
     pub fn load(path: &Path) -> Result<Contexts, String> {
         if !MODULES.iter().any(|module| Path::new(module).is_dir()) {
             return Err(format!(

@@ -11,18 +11,17 @@ const OWN_TYPE: &str = "anybinder";
 const STOCK_TYPE: &str = "binder";
 
 /// Modules of other drivers, the same whether loaded or built in, and what they are.
-const OTHERS: [(&str, &str); 3] = [
-    ("binder_linux", "the stock C driver"),
-    ("binder", "the stock C driver"),
-    ("rust_binder", "the Rust driver"),
-];
-const RUST: &str = "the Rust driver";
+const OTHERS: [(&str, &str); 3] = [("binder_linux", C), ("binder", C), ("rust_binder", RUST)];
+/// Up to Linux 7.3.
+const C: &str = "the kernel's driver in C";
+/// From Linux 6.18 on, alone from 7.4 on.
+const RUST: &str = "the kernel's driver in Rust";
 
 const RUST_ADVICE: &str = "programs written for the C driver may fail on it (docs/PROTOCOL.md, \
+    \"The Rust driver\"); `modprobe anybinder` loads the module beside it";
 const FAMILY_ADVICE: &str = "its reports of failed calls are in the netlink family anybinder, \
     where libbinder of Android 17 does not look: `modprobe anybinder` before the other driver has \
     the family binder";
-    \"The Rust driver\"); `modprobe anybinder` loads the module beside it";
 const WITHOUT_BINDERFS_ADVICE: &str =
     "programs that mount binderfs need another: `modprobe anybinder` loads the module beside it";
 
@@ -30,9 +29,9 @@ const WITHOUT_BINDERFS_ADVICE: &str =
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     /// The module is loaded; the file system types that it has.
+    own: Option<Vec<&'static str>>,
     /// Its netlink family for reports of failed calls is not `binder`, which another driver has.
     has_own_family: bool,
-    own: Option<Vec<&'static str>>,
     /// Another driver.
     other: Option<&'static str>,
     /// The other driver was loaded, and is not part of the kernel.
@@ -56,8 +55,8 @@ fn find(exists: &dyn Fn(&str) -> bool, names: &Names, file_systems: &str) -> Fou
         own: exists("anybinder").then(|| match names.filesystem.trim() {
             STOCK_TYPE => vec![OWN_TYPE, STOCK_TYPE],
             _ => vec![OWN_TYPE],
-        has_own_family: names.family.trim() == OWN_TYPE,
         }),
+        has_own_family: names.family.trim() == OWN_TYPE,
         other: other.map(|(_, what)| what),
         // What is built in has no such file.
         other_is_module: other.is_some_and(|(module, _)| exists(&format!("{module}/initstate"))),
@@ -114,20 +113,20 @@ fn check(found: &Found) -> Option<Check> {
 
 /// What could be loaded.
 fn installed() -> Check {
-    let installed: Vec<&str> = [
-        ("anybinder", "anybinder"),
-        ("binder_linux", "stock binder_linux"),
-        ("rust_binder", "stock rust_binder"),
+    let installed: Vec<(&str, &str)> = [
+        (OWN_TYPE, "anybinder's module"),
+        ("binder_linux", C),
+        ("rust_binder", RUST),
     ]
     .into_iter()
     .filter(|(module, _)| is_installed(module))
-    .map(|(_, name)| name)
     .collect();
+    let names: Vec<&str> = installed.iter().map(|(_, name)| *name).collect();
     match installed.first() {
-        Some(name) => Check::limited(
+        Some((module, _)) => Check::limited(
             NAME,
-            format!("none is loaded; installed: {}", installed.join(", ")),
-            format!("modprobe {}", name.split(' ').next_back().unwrap_or(name)),
+            format!("none is loaded; installed: {}", names.join(", ")),
+            format!("modprobe {module}"),
         ),
         None => Check::limited(
             NAME,
@@ -191,20 +190,21 @@ mod tests {
     fn beside_a_driver_with_binderfs_only_one_type_is_the_modules() {
         assert_eq!(
             text(&["anybinder+", "binder_linux+"], "anybinder", BOTH),
-            "anybinder's module, beside the stock C driver: mount -t anybinder for the module, \
-             -t binder for the other"
+            "anybinder's module, beside the kernel's driver in C: mount -t anybinder for the \
+             module, -t binder for the other"
         );
         assert_eq!(
             text(&["anybinder+", "rust_binder"], "anybinder", BOTH),
-            "anybinder's module, beside the Rust driver: mount -t anybinder for the module, \
-             -t binder for the other"
+            "anybinder's module, beside the kernel's driver in Rust: mount -t anybinder for the \
+             module, -t binder for the other"
         );
         assert_eq!(
             text(&["anybinder+", "binder_linux+"], "binder", BOTH),
-            "anybinder's module, beside the stock C driver: mount -t anybinder or binder for the \
-             module"
+            "anybinder's module, beside the kernel's driver in C: mount -t anybinder or binder \
+             for the module"
         );
     }
+
     #[test]
     fn a_netlink_family_of_its_own_costs_something() {
         let advice = |family: &str| {
@@ -219,21 +219,23 @@ mod tests {
         assert_eq!(advice("binder\n"), None);
     }
 
-
     #[test]
     fn other_drivers_are_told_apart() {
         let both = "nodev\tbinder\n";
         assert_eq!(
             text(&["binder"], "", both),
-            "the stock C driver is built into the kernel, with binderfs"
+            "the kernel's driver in C is built into the kernel, with binderfs"
         );
         let stock = answer(&["binder_linux+"], "", "").unwrap();
-        assert_eq!(stock.text, "the stock C driver is loaded, without binderfs");
+        assert_eq!(
+            stock.text,
+            "the kernel's driver in C is loaded, without binderfs"
+        );
         assert_eq!(stock.advice.as_deref(), Some(WITHOUT_BINDERFS_ADVICE));
         let rust = answer(&["rust_binder"], "", both).unwrap();
         assert_eq!(
             rust.text,
-            "the Rust driver is built into the kernel, with binderfs"
+            "the kernel's driver in Rust is built into the kernel, with binderfs"
         );
         assert_eq!(rust.advice.as_deref(), Some(RUST_ADVICE));
         assert_eq!(

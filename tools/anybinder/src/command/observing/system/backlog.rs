@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sender {
-    /// 0 if the driver does not say who it is, as the stock one before Linux 6.2.
+    /// 0 if the driver does not say who it is, as that in C before Linux 6.2.
     pub pid: u32,
     pub command: String,
     pub calls: usize,

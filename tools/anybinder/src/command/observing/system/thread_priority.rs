@@ -24,7 +24,7 @@ pub fn of_thread(pid: u32, tid: u32) -> Option<Priority> {
 }
 
 /// The priority of a call, or the least of a node: `POLICY:PRIORITY` on the kernel's scale, with
-/// the stock driver a nice value. None if it has none.
+/// the driver in C a nice value. None if it has none.
 pub fn of_report(text: &str) -> Option<Priority> {
     match text.split_once(':') {
         Some((policy, rank)) => Priority::from_rank(policy.parse().ok()?, rank.parse().ok()?),

@@ -108,7 +108,7 @@ impl Services {
         }
     }
 
-    /// The object of each of our handles. The stock driver has no report about a process if that
+    /// The object of each of our handles. The driver in C has no report about a process if that
     /// had the device open before and the driver is still busy closing it.
     fn objects(&self) -> HashMap<u32, u32> {
         let pid = std::process::id();
