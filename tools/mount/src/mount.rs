@@ -205,8 +205,8 @@ impl Mount {
         }
     }
 
-    /// Whether the devices are those of mainline's driver in Rust. Its file system has the same type
-    /// as that of the driver in C, its numbers of devices another name.
+    /// Whether the devices are those of mainline's driver in Rust. The type of its file system is
+    /// that of the driver in C, the name of its device numbers is its own.
     pub fn is_rust_driver(&self) -> bool {
         let control = std::iter::once("binder-control".to_string());
         let names = control.chain(self.devices());
