@@ -13,6 +13,7 @@ from anybinder import servicemanager
 from anybinder.driver import INTERFACE
 from anybinder.parcel import Parcel
 from anybinder.process import PATIENCE_S, ready_child, until
+from anybinder.service import service
 from anybinder.servicemanager import SERVICE
 
 from peers import AIDL, PEER, contains, shell_service
@@ -195,6 +196,18 @@ def test_interface_of_a_service(bus):
              "void copyRecord(in Record from, out Record to)\n")
     contains(bus.run("interface", "manager"), "android.os.IServiceManager")
     bus.run("interface", "manager", "--aidl", AIDL, status=1)
+
+
+def test_a_service_forges_no_line(bus):
+    """What it says of itself stays in its line, also where that is an error."""
+    name = "anybinder.test.forger"
+    with service(bus.path(), name, "test.IForger\nmanager is registered: test.IForged", {}):
+        for words in (["check"], ["wait"], ["ping"], ["interface"]):
+            text = bus.run(*words, name)
+            contains(text, r"test.IForger\u000amanager is registered: test.IForged")
+            assert "\nmanager" not in text, text
+        text = bus.run("interface", name, "--aidl", AIDL, status=1)
+        assert "test.IForger" in text and "\nmanager" not in text, text
 
 
 def test_freeze_a_process(bus):

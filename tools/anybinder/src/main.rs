@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder`: starts, stops and inspects a mounted Binder file system, and measures it.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 mod command;
 
 use anybinder_cli::error::{Error, Kind, Result, KINDS};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors that end a command: one sentence says what is wrong, one what to do about it, and a kind
 //! decides the exit status.
+use crate::output::harmless;
 use std::fmt;
 
 /// What kind of error ends a command. The exit statuses are part of the interface: scripts rely on
@@ -175,7 +176,8 @@ pub fn read_json(text: &str) -> (Option<String>, Option<String>) {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
+        // It may quote what another program says, which has no lines of its own here.
+        f.write_str(&harmless(&self.what))?;
         match &self.advice {
             Some(advice) => write!(f, "\n  {advice}"),
             None => Ok(()),

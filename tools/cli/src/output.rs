@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a program writes: text or JSON, on a terminal, into a pipe, or onto a full disk.
 //!
-//! Text of other programs must not control the terminal that it is shown on: the names of processes
-//! and services, what they pass to each other and what they say of themselves.
-use crate::error::Result;
+//! Text of other programs must neither control the terminal that it is shown on nor forge lines: the
+//! names of processes and services, what they pass to each other and what they say of themselves.
+//! So `say` and `note`, which every command prints by, write one line each, whatever is in it.
+use crate::error::{Error, Result};
 use crate::interrupt;
 use std::fmt::Display;
 use std::io::Write;
@@ -14,16 +15,6 @@ use std::process::ExitCode;
 fn write_line(mut file: impl Write, text: impl Display) {
     let _ = file.write_all(format!("{text}\n").as_bytes());
     let _ = file.flush();
-}
-
-/// Writes a line to standard error.
-pub fn note(text: impl Display) {
-    write_line(std::io::stderr().lock(), text);
-}
-
-/// Writes a line to standard output.
-pub fn tell(text: impl Display) {
-    write_line(std::io::stdout().lock(), text);
 }
 
 /// Does a character do something to a terminal, or change the order of what is shown?
@@ -58,15 +49,39 @@ pub fn harmless_lines(text: &str) -> String {
     escape(text, |c| c == '\n')
 }
 
-/// Prints lines that contain text of other programs.
+/// What is written of a line: tabs may divide it.
+fn line(text: impl Display) -> String {
+    escape(&text.to_string(), |c| c == '\t')
+}
+
+/// Writes a line to standard output.
 pub fn say(text: impl Display) {
-    tell(harmless_lines(&text.to_string()));
+    write_line(std::io::stdout().lock(), line(text));
+}
+
+/// Writes lines to standard output, none of which begins with text of another program.
+pub fn say_lines(text: impl Display) {
+    write_line(std::io::stdout().lock(), harmless_lines(&text.to_string()));
+}
+
+/// Writes a line to standard error.
+pub fn note(text: impl Display) {
+    write_line(std::io::stderr().lock(), line(text));
+}
+
+/// Writes an error to standard error, as a line and its advice or as a JSON document.
+pub fn note_error(program: &str, json: bool, error: &Error) {
+    let text = match json {
+        true => format!("{:#}", error.to_json()),
+        false => format!("{program}: {error}"),
+    };
+    write_line(std::io::stderr().lock(), harmless_lines(&text));
 }
 
 /// Prints `value` as a JSON document, or calls `text` to print it for people.
 pub fn show<T: serde::Serialize>(json: bool, value: &T, text: impl FnOnce(&T)) {
     match json {
-        true => say(serde_json::to_string_pretty(value).expect("own types become JSON")),
+        true => say_lines(serde_json::to_string_pretty(value).expect("own types become JSON")),
         false => text(value),
     }
 }
@@ -80,10 +95,7 @@ pub fn exit(program: &str, json: bool, outcome: Result<ExitCode>) -> ExitCode {
         let status = ExitCode::from(error.kind().exit_status());
         // The reader of standard error may be gone.
         if !interrupt::is_quiet() {
-            note(harmless_lines(&match json {
-                true => format!("{:#}", error.to_json()),
-                false => format!("{program}: {error}"),
-            }));
+            note_error(program, json, &error);
         }
         status
     })

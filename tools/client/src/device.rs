@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opening a device, finding services, and the errors of calls.
 use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::note;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::{Foreign, Manager};
 use anybinder_rpc::status_text::explain;
@@ -78,10 +79,10 @@ pub fn no_service(name: &str) -> Error {
 /// header word; says so on standard error.
 pub fn foreign() -> Option<Foreign> {
     let foreign = Foreign::find()?;
-    eprintln!(
+    note(format_args!(
         "anybinder: the service manager is one of {}.",
         foreign.describe()
-    );
+    ));
     Some(foreign)
 }
 

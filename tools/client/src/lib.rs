@@ -5,6 +5,8 @@
 //! * `raw`: sends parcels that are made of bytes and objects
 //! * `output_stream`: a pipe for a service
 //! * `unasked`: one-way calls to a service that may not answer
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod addints;
 pub mod device;
 pub mod output_stream;

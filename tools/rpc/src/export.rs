@@ -16,7 +16,7 @@ use crate::service_directory::Directory;
 use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
-use anybinder_cli::output::{note, tell};
+use anybinder_cli::output::{note, say};
 use anybinder_parcel::aidl::Roots;
 use rsbinder::rpc::FileDescriptorTransportMode;
 use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
@@ -227,7 +227,7 @@ pub fn run(manager: Manager, options: &Options) -> Result<Infallible> {
                     Some(listening) => listening,
                     None => Listener::start(&options.listen, tls.clone(), &export.door)?,
                 };
-                tell(format_args!("{name} exported at {}", listening.address));
+                say(format_args!("{name} exported at {}", listening.address));
                 listener = Some(listening);
             }
         }

@@ -15,7 +15,7 @@ use crate::service_directory;
 use crate::status_text::explain;
 use crate::tls::Credentials;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
-use anybinder_cli::output::{note, tell};
+use anybinder_cli::output::{note_error, say};
 use anybinder_parcel::aidl::Roots;
 use rsbinder::rpc::rustls::ClientConfig;
 use rsbinder::rpc::{FileDescriptorTransportMode, RpcClientConfig, RpcSession};
@@ -235,7 +235,7 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
     if options.accessor != Accessor::Only {
         manager.add(&options.name, relay)?;
     }
-    tell(format_args!(
+    say(format_args!(
         "{} ({descriptor}) linked to {}, wire version {}",
         options.name,
         options.address,
@@ -282,10 +282,7 @@ fn one_connection(
             let error = child(options, open);
             let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
             let may_retry = may_pass.contains(&error.kind()) && !options.once;
-            match options.json && !may_retry {
-                true => note(format_args!("{:#}", error.to_json())),
-                false => note(format_args!("anybinder: {error}")),
-            }
+            note_error("anybinder", options.json && !may_retry, &error);
             let status = error.kind().exit_status().into();
             std::process::exit(if may_retry { STATUS_LOST } else { status })
         }

@@ -89,9 +89,11 @@ impl Arguments {
         let status = status.code().and_then(|code| u8::try_from(code).ok());
         if status == Some(Kind::TimedOut.exit_status()) && !context.json {
             let limit_ms = u64::from(self.limit_s) * 1000;
+            say("");
             say(format_args!(
-                "\n*** SERVICE '{name}' DUMP TIMEOUT ({limit_ms}ms) EXPIRED ***\n"
+                "*** SERVICE '{name}' DUMP TIMEOUT ({limit_ms}ms) EXPIRED ***"
             ));
+            say("");
         }
         Ok(status.map_or(ExitCode::FAILURE, ExitCode::from))
     }
@@ -117,7 +119,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     for service in services {
         let (name, since) = (&service.name, Instant::now());
         if !context.json {
-            say(format_args!("{:-<79}\nDUMP OF SERVICE {name}:", ""));
+            say("-".repeat(79));
+            say(format_args!("DUMP OF SERVICE {name}:"));
         }
         if let Err(error) = arguments.show(context, &service, &[]) {
             note(format_args!("anybinder: {}", error.line()));

@@ -3,7 +3,6 @@
 use super::{list, registered, services_on};
 use crate::command::observing::system::interfaces::Interfaces;
 use anybinder_cli::error::{Kind, Result};
-use anybinder_cli::output::tell;
 use anybinder_cli::output::{harmless, say};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
@@ -60,7 +59,7 @@ fn print_interfaces(context: &Context, device: &str) -> Result<ExitCode> {
         say(format_args!("Found {} services:", services.len()));
         for (index, one) in services.iter().enumerate() {
             let line = harmless(&format!("{}: [{}]", one.name, one.interface));
-            tell(format_args!("{index}\t{line}"));
+            say(format_args!("{index}\t{line}"));
         }
     });
     Ok(ExitCode::SUCCESS)

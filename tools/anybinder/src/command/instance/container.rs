@@ -3,6 +3,7 @@
 mod documents;
 
 use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::{note, say_lines};
 use anybinder_mount::context::Context;
 use anybinder_mount::device_access;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
@@ -259,9 +260,9 @@ fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
 
 fn print(output: &Output) {
     let between = if output.tool.is_document() { "\n" } else { " " };
-    println!("{}", output.arguments.join(between));
-    for note in &output.notes {
-        eprintln!("note: {note}");
+    say_lines(output.arguments.join(between));
+    for one in &output.notes {
+        note(format_args!("note: {one}"));
     }
 }
 

@@ -8,6 +8,7 @@ pub mod demo_client;
 
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::interrupt;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_mount::record::Record;
@@ -42,9 +43,9 @@ impl Steps {
     fn show(&mut self, step: Step) {
         if !self.json {
             let verdict = if step.ok { "ok  " } else { "FAIL" };
-            println!("  {verdict} {}", step.text);
+            say(format_args!("  {verdict} {}", step.text));
             for detail in &step.details {
-                println!("         {detail}");
+                say(format_args!("         {detail}"));
             }
         }
         self.done.push(step);
@@ -229,7 +230,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         done: Vec::new(),
     };
     if !context.json {
-        println!("Binder IPC between unmodified clients, served by a daemon:");
+        say("Binder IPC between unmodified clients, served by a daemon:");
     }
     let outcome = play(&mut steps, arguments.calls);
     let took_s = steps.start.elapsed().as_secs_f64();
@@ -242,7 +243,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         } else {
             "FAILED"
         };
-        println!("{verdict}, {took_s:.1} s");
+        say(format_args!("{verdict}, {took_s:.1} s"));
     });
     outcome.map(|()| ExitCode::SUCCESS)
 }

@@ -7,6 +7,7 @@
 use super::demo::demo_client;
 use crate::command::services::list;
 use anybinder_cli::error::{self, Doing, Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_client::addints::aidl::IAddInts;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
@@ -120,6 +121,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         },
         ..DeviceCheck::new(device.clone(), ManagerState::Answers)
     };
-    context.show(&check, |check| println!("{check:?}"));
+    context.show(&check, |check| say(format_args!("{check:?}")));
     Ok(ExitCode::SUCCESS)
 }

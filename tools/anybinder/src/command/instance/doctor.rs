@@ -11,7 +11,7 @@ mod user;
 
 use crate::command::observing::report;
 use anybinder_cli::error::{Kind, Result};
-use anybinder_cli::output::harmless;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use diagnosis::{diagnose, Diagnosis};
 use std::path::PathBuf;
@@ -27,10 +27,10 @@ pub struct Arguments {
 
 fn print(diagnosis: &Diagnosis) {
     for line in diagnosis.lines() {
-        println!("{}", harmless(&line));
+        say(line);
     }
-    println!();
-    println!("{}", harmless(&diagnosis.verdict));
+    say("");
+    say(&diagnosis.verdict);
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

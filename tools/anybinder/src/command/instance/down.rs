@@ -147,9 +147,9 @@ pub fn run(context: &Context) -> Result<ExitCode> {
                 cut.service.name, cut.device, cut.service.place.pid, cut.service.command
             ));
         }
-        println!("down at {}", down.mount);
+        say(format_args!("down at {}", down.mount));
         if down.daemon_stays {
-            println!("the daemon goes on: `anybinder up` did not start it");
+            say("the daemon goes on: `anybinder up` did not start it");
         }
     });
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 //! `anybinder status`: what is running, whichever command started it, and what to do about what is
 //! not. A dead service manager counts as much as a dead daemon.
 use anybinder_cli::error::{Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::daemon_processes::{self, Part, Role};
 use anybinder_mount::device_check::{Depth, ManagerState};
@@ -176,24 +177,28 @@ fn print_manager(manager: &ManagerStatus) {
     let by = manager.started_by.as_ref();
     let by = by.map_or(String::new(), |by| format!(", started by {by}"));
     match manager.state {
-        "answers" => println!("service manager{pid} on {device}: running{by}"),
-        "denied" if manager.running.is_some() => println!(
+        "answers" => say(format_args!(
+            "service manager{pid} on {device}: running{by}"
+        )),
+        "denied" if manager.running.is_some() => say(format_args!(
             "service manager{pid} on {device}: running, but you may not open the device{by}"
-        ),
+        )),
         "denied" => {}
-        "unknown" => println!("service manager{pid} on {device}: not known, asking failed{by}"),
-        "dead" => println!(
+        "unknown" => say(format_args!(
+            "service manager{pid} on {device}: not known, asking failed{by}"
+        )),
+        "dead" => say(format_args!(
             "THE SERVICE MANAGER{pid} OF {device} IS DEAD: no service can be found; \
              `anybinder up` starts it again{}",
             manager.log.as_ref().map_or(String::new(), |log| format!(
                 "; what it said is in {}",
                 log.display()
             ))
-        ),
-        _ => println!(
+        )),
+        _ => say(format_args!(
             "THE SERVICE MANAGER{pid} OF {device} DOES NOT ANSWER{by}: no service can be found; \
              continue it (kill -CONT PID) or end it, then `anybinder up`"
-        ),
+        )),
     }
 }
 
@@ -207,28 +212,30 @@ fn print_managers(status: &Status) {
         .map(|one| one.device.as_str())
         .collect();
     if let Some(first) = hidden.first() {
-        println!(
+        say(format_args!(
             "you may not open {}: whether service managers run there is not known. {}",
             hidden.join(", "),
             device_access::advice(&status.mount.join(first))
-        );
+        ));
     }
     let has = |device: &str| status.managers.iter().any(|one| one.device == device);
     if status.devices.iter().any(|device| device == "binder") && !has("binder") {
-        println!("no service manager on binder; `anybinder up` starts one");
+        say("no service manager on binder; `anybinder up` starts one");
     }
 }
 
 /// Nothing of a daemon that is as it was started.
 fn print_generation(now: &Generation) {
     if now.generation > 1 {
-        println!(
+        say(format_args!(
             "server {}: version {}, number {} since the daemon was started, after {} crashes",
             now.server, now.version, now.generation, now.crashes
-        );
+        ));
     }
     if let (Some(reason), "refused" | "failed") = (&now.reason, now.last.as_str()) {
-        println!("the last hand-over to another server did not take place: {reason}");
+        say(format_args!(
+            "the last hand-over to another server did not take place: {reason}"
+        ));
     }
 }
 
@@ -246,7 +253,7 @@ fn print_part(part: &Part) {
         true => format!("; IT IS STOPPED until `kill -CONT {pid}`"),
         false => String::new(),
     };
-    println!("  {text}{stopped}");
+    say(format_args!("  {text}{stopped}"));
 }
 
 impl Status {
@@ -261,35 +268,37 @@ impl Status {
 fn print(status: &Status) {
     let mount = status.mount.display();
     match status.served_by {
-        "daemon" => println!("{mount}: up, served by a daemon"),
-        "kernel" => println!("{mount}: up, served by the kernel"),
-        "stale" => println!(
+        "daemon" => say(format_args!("{mount}: up, served by a daemon")),
+        "kernel" => say(format_args!("{mount}: up, served by the kernel")),
+        "stale" => say(format_args!(
             "THE DAEMON OF {mount} IS DEAD: every open device fails; `anybinder up` starts it again"
-        ),
-        "stuck" if status.stopped().is_some() => println!(
+        )),
+        "stuck" if status.stopped().is_some() => say(format_args!(
             "THE DAEMON OF {mount} DOES NOT ANSWER: it is stopped, and goes on after \
              `kill -CONT {}`; `anybinder down` ends it",
             status.stopped().unwrap_or_default()
-        ),
-        "stuck" => println!(
+        )),
+        "stuck" => say(format_args!(
             "THE DAEMON OF {mount} DOES NOT ANSWER: `anybinder down` clears the mount; of another \
              user's daemon, as root: umount -f -l {mount}"
-        ),
-        "detached" => println!(
+        )),
+        "detached" => say(format_args!(
             "NOTHING IS MOUNTED AT {mount}, but a daemon runs for it: it starts or ends just now, \
              or it was unmounted under its clients (umount -l), which go on by themselves. End it \
              with `anybinder down`, or with `kill PID` if `anybinder up` did not start it; then \
              `anybinder up`"
-        ),
-        _ => println!("{mount}: nothing is up; `anybinder up` starts a daemon"),
+        )),
+        _ => say(format_args!(
+            "{mount}: nothing is up; `anybinder up` starts a daemon"
+        )),
     }
     if let Some(daemon) = &status.daemon {
         let threads = daemon.threads.unwrap_or(0);
         let resident = daemon.resident_kib.unwrap_or(0);
-        println!(
+        say(format_args!(
             "daemon {}: {threads} threads, {resident} KiB resident, started by {}",
             daemon.pid, daemon.started_by
-        );
+        ));
         daemon.processes.iter().for_each(print_part);
     }
     if let Some(generation) = &status.generation {
@@ -299,7 +308,7 @@ fn print(status: &Status) {
         print_managers(status);
     }
     if !status.devices.is_empty() {
-        println!("devices: {}", status.devices.join(" "));
+        say(format_args!("devices: {}", status.devices.join(" ")));
     }
     let on: Vec<&str> = status
         .features
@@ -308,7 +317,7 @@ fn print(status: &Status) {
         .map(|(name, _)| name.as_str())
         .collect();
     if !on.is_empty() {
-        println!("features: {}", on.join(" "));
+        say(format_args!("features: {}", on.join(" ")));
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder up`: the daemon, then a service manager on each wanted device.
 use anybinder_cli::error::Result;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::daemon_processes;
 use anybinder_mount::instance::{self, InstanceOptions, Started};
@@ -34,34 +35,37 @@ fn served_by(mount: &Mount) -> String {
 fn print(mount: &Mount, up: &Up) {
     let path = mount.path.display();
     if up.adopted {
-        println!(
+        say(format_args!(
             "{path} is served already, by {}: used as it is",
             served_by(mount)
-        );
+        ));
     } else {
         let word = if up.again { "already up" } else { "up" };
-        println!("{word} at {path}: daemon {}", up.record.daemon_pid());
+        say(format_args!(
+            "{word} at {path}: daemon {}",
+            up.record.daemon_pid()
+        ));
     }
     for manager in &up.record.managers {
-        println!(
+        say(format_args!(
             "service manager {} on {}",
             manager.process.pid, manager.device
-        );
+        ));
     }
     if up.adopted && up.record.managers.is_empty() {
-        println!("nothing was started: the service managers run, too");
+        say("nothing was started: the service managers run, too");
     }
     let is_found = Path::new("/dev/binder").symlink_metadata().is_ok();
     if !up.record.private && !is_found && !is_in_run() {
-        println!("programs that look for /dev/binder: start them with `anybinder run -- CMD`");
+        say("programs that look for /dev/binder: start them with `anybinder run -- CMD`");
     }
     if up.record.private {
-        println!("only programs started with `anybinder run -- CMD` see it");
+        say("only programs started with `anybinder run -- CMD` see it");
         if Mount::is_system_mounted() {
-            println!(
+            say(format_args!(
                 "until `anybinder down`, your commands use this mount and not the system's, {}",
                 DEFAULT_PATH
-            );
+            ));
         }
     }
 }

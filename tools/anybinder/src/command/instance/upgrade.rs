@@ -2,6 +2,7 @@
 //! `anybinder upgrade`: the daemon is replaced by the program that is installed now, while its
 //! clients go on.
 use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::generation::{self, Generation, Installed, Programs};
 use anybinder_mount::mount::Mount;
@@ -30,28 +31,28 @@ fn print(upgrade: &Upgrade) {
     let pause_ms = now.pause_us.unwrap_or(0) as f64 / 1000.0;
     let mount = &upgrade.mount;
     match upgrade.dry_run {
-        true => println!(
+        true => say(format_args!(
             "{mount}: the installed program can take over; a hand-over would pause calls for some \
              {pause_ms:.1} ms"
-        ),
-        false => println!(
+        )),
+        false => say(format_args!(
             "{mount}: process {}, version {}, has taken over; calls paused for {pause_ms:.1} ms",
             now.server, now.version
-        ),
+        )),
     }
     match now.left_behind {
-        Some(1) => println!("1 call waited for its client's memory and ended with an error"),
-        Some(count) if count > 1 => {
-            println!("{count} calls waited for their clients' memory and ended with an error")
-        }
+        Some(1) => say("1 call waited for its client's memory and ended with an error"),
+        Some(count) if count > 1 => say(format_args!(
+            "{count} calls waited for their clients' memory and ended with an error"
+        )),
         _ => {}
     }
     if upgrade.supervisor_is_same == Some(false) {
-        println!(
+        say(format_args!(
             "its supervisor, process {}, stays the program with which the daemon was started, \
              until that is restarted",
             now.supervisor
-        );
+        ));
     }
 }
 

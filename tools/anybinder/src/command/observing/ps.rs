@@ -4,7 +4,7 @@
 use super::system::backlog::{self, Backlog};
 use super::system::known::Known;
 use anybinder_cli::error::Result;
-use anybinder_cli::output::harmless;
+use anybinder_cli::output::{harmless, say};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
@@ -23,12 +23,12 @@ struct Row {
 }
 
 fn print(rows: &[Row]) {
-    println!(
+    say(format_args!(
         "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
         "PID", "CONTEXT", "COMMAND", "THREADS", "NODES", "REFS", "BUFFERS", "PENDING", "ONEWAY"
-    );
+    ));
     for row in rows {
-        println!(
+        say(format_args!(
             "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
             row.stats.pid,
             row.stats.context,
@@ -39,16 +39,16 @@ fn print(rows: &[Row]) {
             row.stats.buffers,
             row.stats.pending,
             row.backlogs.iter().map(|one| one.calls).sum::<usize>(),
-        );
+        ));
     }
     for row in rows {
         let long = row.backlogs.iter().filter(|one| one.is_long(u64::MAX));
         for backlog in long {
             let process = format!("{} {}", row.stats.pid, row.command);
-            println!(
+            say(format_args!(
                 "{}",
                 harmless(&format!("BACKLOG {process}: {}", backlog.text()))
-            );
+            ));
         }
     }
 }

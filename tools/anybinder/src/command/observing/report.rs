@@ -6,7 +6,7 @@ use super::top::sample::{Sampler, Wanted};
 use crate::command::instance::doctor::diagnosis::{diagnose, Diagnosis};
 use crate::command::services::list;
 use anybinder_cli::error::{Doing, Result};
-use anybinder_cli::output::{harmless, harmless_lines};
+use anybinder_cli::output::{harmless, harmless_lines, note};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
@@ -363,10 +363,10 @@ pub fn write(context: &Context, diagnosis: &Diagnosis, path: &Path) -> Result<()
 
 fn save(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).doing(|| format!("writing {}", path.display()))?;
-    eprintln!(
+    note(format_args!(
         "anybinder: {} is written; read it before you send it.",
         path.display()
-    );
+    ));
     Ok(())
 }
 

@@ -16,6 +16,7 @@ mod value;
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::interrupt;
+use anybinder_cli::output::note;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, Extra, What};
@@ -246,7 +247,7 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
     let recording = Recording::read(path)?;
     let has_data = |event: &Event| matches!(event.what, What::Data { .. });
     if arguments.payload.is_some() && !recording.events.iter().any(has_data) {
-        eprintln!("anybinder: The recording has no data: make it with --payload.");
+        note("anybinder: The recording has no data: make it with --payload.");
     }
     let mut trace = Trace {
         arguments,
@@ -347,7 +348,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let source = Source::open(&context.mount, extra)?;
     if arguments.payload.is_some() && !source.has_data() {
-        eprintln!("anybinder: {}", no_data(&context.mount));
+        note(format_args!("anybinder: {}", no_data(&context.mount)));
     }
     let mut services = Services::find(&context.mount, &arguments.device.device)?;
     let mut recorder = arguments

@@ -4,7 +4,7 @@
 //! are found by listing.
 use crate::command::services::list;
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_cli::output::harmless;
+use anybinder_cli::output::{harmless, note_error};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_rpc::accessor;
@@ -260,7 +260,7 @@ impl Watch<'_> {
                 self.known.remove(&one.name);
                 // There are more than this user may watch.
                 if !std::mem::replace(&mut self.has_warned, true) {
-                    eprintln!("anybinder: {error}");
+                    note_error("anybinder", false, &error);
                 }
             }
         }

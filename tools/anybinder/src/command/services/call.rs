@@ -9,6 +9,7 @@ mod typed;
 mod untyped;
 
 use anybinder_cli::error::{Kind, Result};
+use anybinder_cli::output::note;
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 pub use request::Arguments;
@@ -26,7 +27,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let place = was_called.then(|| Place::of_service(&arguments.name));
     if let Some(address) = place.and_then(|place| place.link) {
-        eprintln!("anybinder: {} was called over {address}.", arguments.name);
+        note(format_args!(
+            "anybinder: {} was called over {address}.",
+            arguments.name
+        ));
     }
     outcome
 }

@@ -3,6 +3,7 @@
 use super::arguments::{refused, unreachable, Arguments};
 use super::list;
 use anybinder_cli::error::Result;
+use anybinder_cli::output::say_lines;
 use anybinder_client::device;
 use anybinder_client::output_stream::{cut_error, Stream, Written};
 use anybinder_mount::context::Context;
@@ -32,7 +33,7 @@ fn dump_manager(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         text,
         cut: false,
     };
-    context.show(&dump, |dump| print!("{}", dump.text));
+    context.show(&dump, |dump| say_lines(&dump.text));
     Ok(ExitCode::SUCCESS)
 }
 

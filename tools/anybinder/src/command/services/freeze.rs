@@ -2,6 +2,7 @@
 //! `anybinder freeze PID`, `anybinder unfreeze PID`: the driver fails calls to a frozen process and
 //! keeps one-way calls for it. The process itself goes on: stopping it is the freezer's job.
 use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
@@ -81,19 +82,19 @@ fn state(context: &Context, pid: i32, frozen: bool, info: ProcessFreezeInfo) -> 
 
 fn print(state: &State) {
     let word = if state.frozen { "frozen" } else { "not frozen" };
-    println!("process {} is {word}", state.pid);
+    say(format_args!("process {} is {word}", state.pid));
     let since = "while it was frozen";
     if state.call_received {
-        println!("  calls to it failed {since}");
+        say(format_args!("  calls to it failed {since}"));
     }
     if state.oneway_received {
-        println!("  one-way calls arrived {since}");
+        say(format_args!("  one-way calls arrived {since}"));
     }
     if state.transactions_pending {
-        println!("  transactions are pending");
+        say("  transactions are pending");
     }
     if let Some(queued) = state.queued.filter(|queued| *queued > 0) {
-        println!("  {queued} transactions wait for a thread");
+        say(format_args!("  {queued} transactions wait for a thread"));
     }
 }
 

@@ -70,17 +70,17 @@ fn meta<T>(
 fn print(one: &Interface) {
     say(format_args!("{}: {}", one.name, one.descriptor));
     if let Some(pid) = one.pid {
-        println!("  process {pid}");
+        say(format_args!("  process {pid}"));
     }
     if let Some(version) = one.version {
         let hash = one.hash.as_deref().unwrap_or("not said");
         say(format_args!("  version {version}, hash {hash}"));
     }
     if one.has_extension {
-        println!("  has an extension");
+        say("  has an extension");
     }
     for method in one.methods.iter().flatten() {
-        println!("  {:>5}  {}", method.code, method.declaration);
+        say(format_args!("  {:>5}  {}", method.code, method.declaration));
     }
 }
 

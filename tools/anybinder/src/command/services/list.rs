@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder list`: the services that are registered with the service manager.
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_cli::output::note;
-use anybinder_cli::output::{harmless, say};
+use anybinder_cli::output::{harmless, note, say, say_lines};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
@@ -98,18 +97,17 @@ pub fn services_of(manager: &ServiceManager, foreign: Option<&Foreign>) -> Resul
 
 /// A line for each service.
 pub fn table(services: &[Service]) -> String {
-    let head = format!("{:>7}  {:<16} SERVICE\n", "PID", "COMMAND");
-    let lines = services.iter().map(|service| {
-        let line = format!(
+    let mut lines = vec![format!("{:>7}  {:<16} SERVICE", "PID", "COMMAND")];
+    lines.extend(services.iter().map(|service| {
+        harmless(&format!(
             "{:>7}  {:<16} {}{}",
             service.place.pid,
             service.command,
             service.name,
             service.place.suffix()
-        );
-        harmless(&line) + "\n"
-    });
-    head + &lines.collect::<String>()
+        ))
+    }));
+    lines.join("\n")
 }
 
 /// A declared service.
@@ -149,7 +147,7 @@ fn print_declared(declared: &[Declared]) {
     for one in declared {
         let pid = one.pid.map_or("-".to_string(), |pid| pid.to_string());
         let command = one.command.as_deref().unwrap_or("-");
-        say(harmless(&format!("{pid:>7}  {command:<16} {}", one.name)));
+        say(format_args!("{pid:>7}  {command:<16} {}", one.name));
     }
 }
 
@@ -172,6 +170,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
              of its services, not even itself.",
         );
     }
-    context.show(&services, |services| print!("{}", table(services)));
+    context.show(&services, |services| say_lines(table(services)));
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! The client process of the demo; it prints one JSON line for each step.
 use anybinder_bench::durations::Durations;
 use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::output::say;
 use anybinder_client::addints::{self, aidl::IAddInts, open_text, read_text};
 use anybinder_mount::context::Context;
 use anybinder_mount::generation;
@@ -231,7 +232,7 @@ pub fn death(service: &Service, pid: i32) -> Result<Step> {
 
 fn show(step: Step) {
     let line = serde_json::to_string(&step).expect("own types become JSON");
-    println!("{line}");
+    say(line);
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a call says: its data read by the types of `.aidl` files, or else as objects and bytes.
 use crate::command::observing::system::text::code_name;
+use anybinder_cli::output::note;
 use anybinder_events::calls::Call;
 use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
 use anybinder_events::payload::Payload;
@@ -148,7 +149,7 @@ impl Reader {
     pub fn finish(&self) {
         if let Some(library) = &self.library {
             for what in library.broken().iter().chain(&library.take_doubts()) {
-                eprintln!("anybinder: {what}");
+                note(format_args!("anybinder: {what}"));
             }
         }
     }
@@ -156,9 +157,9 @@ impl Reader {
     /// Says once how data is shown that is to be cleared.
     fn say_how(&self) {
         if self.which == Which::Kept && !self.has_said.replace(true) {
-            eprintln!(
+            note(
                 "anybinder: Data that is to be cleared after use (TF_CLEAR_BUF, which rsbinder \
-                 sets in every call) is not shown. Root sees it with --payload=all."
+                 sets in every call) is not shown. Root sees it with --payload=all.",
             );
         }
     }

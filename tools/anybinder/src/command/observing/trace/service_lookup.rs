@@ -7,6 +7,7 @@
 use crate::command::observing::system::interfaces::Interfaces;
 use crate::command::observing::system::nodes::{Held, Lookup};
 use anybinder_cli::error::Result;
+use anybinder_cli::output::note;
 use anybinder_client::device;
 use anybinder_events::event::{Event, What};
 use anybinder_events::recording::Recorder;
@@ -51,7 +52,12 @@ impl Services {
     pub fn find(mount: &Mount, device: &str) -> Result<Self> {
         device::open(mount, device, 0)?;
         let lookup = Lookup::open(mount, device)
-            .inspect_err(|err| eprintln!("anybinder: names of services are missing: {err}"))
+            .inspect_err(|err| {
+                note(format_args!(
+                    "anybinder: names of services are missing: {}",
+                    err.line()
+                ))
+            })
             .ok();
         Ok(Services {
             due: lookup.as_ref().map(|_| Instant::now()),

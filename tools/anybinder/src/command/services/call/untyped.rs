@@ -99,11 +99,15 @@ fn as_text(words: &[u32]) -> String {
 }
 
 fn print_raw(reply: &RawReply) {
-    println!("reply of {} bytes", reply.size);
+    say(format_args!("reply of {} bytes", reply.size));
     for (index, line) in reply.words.chunks(WORDS_PER_LINE).enumerate() {
         let words: Vec<String> = line.iter().map(|word| format!("{word:08x}")).collect();
         let offset = index * WORDS_PER_LINE * 4;
-        println!("  {offset:04x}: {:<35}  {}", words.join(" "), as_text(line));
+        say(format_args!(
+            "  {offset:04x}: {:<35}  {}",
+            words.join(" "),
+            as_text(line)
+        ));
     }
 }
 
@@ -145,7 +149,7 @@ fn print_decoded(decoded: &Decoded) {
         say(format_args!("{label}: {value}"));
     }
     if decoded.left > 0 {
-        println!("({} more bytes)", decoded.left);
+        say(format_args!("({} more bytes)", decoded.left));
     }
 }
 
