@@ -83,6 +83,20 @@ def test_interfaces_of_many_services(bus):
         assert bus.run("service", "list").count(": [test.INamed]\n") == 100
 
 
+def test_a_list_is_longer_than_a_buffer(bus):
+    names = [f"test.{'long' * 28}.{number}" for number in range(2500)]
+
+    def serve(ready):
+        client = Named(bus.path())
+        for number, name in enumerate(names):
+            assert client.add(name, SERVICE + 16 * number) == 0
+        ready()
+        client.serve_until_killed()
+
+    with ready_child(serve):
+        assert set(names) <= {one["name"] for one in bus.json("list")}
+
+
 def test_dumpsys_asks_for_the_services_once(bus):
     if bus.is_kernel:
         pytest.skip("a kernel's events are read by tests/tools/trace")

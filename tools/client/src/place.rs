@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a service lives: in a process of this machine, which may be the link to another one.
-use anybinder_rpc::{accessor, link};
+use anybinder_rpc::{accessor, foreign, link};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -22,13 +22,14 @@ impl Place {
     /// rsbinder has none open.
     pub fn of_service(name: &str) -> Place {
         let is_open = rsbinder::ProcessState::is_initialized();
-        let known = is_open.then(rsbinder::hub::default).and_then(Result::ok);
-        let listed = known.and_then(|manager| manager.try_get_service_debug_info().ok());
+        let listed = is_open.then(|| foreign::list(None)).and_then(Result::ok);
         let listed = listed.unwrap_or_default();
         let of_name = |name: &str| listed.iter().find(|one| one.name == name);
         // Only an accessor may lead there.
         let found = of_name(name).or_else(|| of_name(&format!("{}{name}", accessor::PREFIX)));
-        found.map_or_else(Place::default, |one| Place::of_process(one.debugPid))
+        found.map_or_else(Place::default, |one| {
+            Place::of_process(one.pid.unwrap_or(0))
+        })
     }
 
     /// What follows a text about the service: nothing for one of this machine.

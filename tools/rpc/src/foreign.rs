@@ -8,7 +8,7 @@ use anybinder_cli::error::{Error, Kind};
 use anybinder_driver::abi::TYPE_HANDLE;
 use anybinder_driver::level::{Level, LEVELS};
 use anybinder_driver::parcel::{HEADER_WORDS, SYSTEM_HEADER};
-use anybinder_servicemanager::numbering::{self, Method};
+use anybinder_servicemanager::numbering::{self, Method, PART};
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, Parcel, ProcessState, SIBinder, StatusCode};
 use std::sync::Arc;
@@ -120,16 +120,48 @@ fn read_debug_info(reply: &mut Parcel) -> Result<Vec<Listed>> {
     Ok(services)
 }
 
+/// All services with their processes: part after part of the list, at a service manager that knows
+/// parts. Another one lists all that it lists each time.
+fn debug_info(context: &SIBinder, code: u32) -> Result<Vec<Listed>> {
+    let mut all: Vec<Listed> = Vec::new();
+    loop {
+        let last = all.last().map_or(String::new(), |one| one.name.clone());
+        let mut reply = call(context, code, |request| request.write(last.as_str()))?;
+        let part = read_debug_info(&mut reply)?;
+        let is_last = part.len() < PART;
+        if part.iter().any(|one| one.name <= last) {
+            return Ok(all);
+        }
+        all.extend(part);
+        if is_last {
+            return Ok(all);
+        }
+    }
+}
+
 /// The services by the numbering of a level; fails at a service manager of another one.
 fn list_at(context: &SIBinder, level: Level) -> Result<Vec<Listed>> {
     if let Some(code) = numbering::code(level, Method::GetServiceDebugInfo) {
-        return read_debug_info(&mut call(context, code, |_| Ok(()))?);
+        return debug_info(context, code);
     }
     let code = numbering::code(level, Method::ListServices).ok_or(StatusCode::BadType)?;
     let mut reply = call(context, code, |request| request.write_i32(PRIORITY_ALL))?;
     let names: Vec<String> = reply.read()?;
     let listed = |name| Listed { name, pid: None };
     Ok(names.into_iter().map(listed).collect())
+}
+
+/// All services of the open device.
+///
+/// * `foreign`: its service manager, if that is one
+pub fn list(foreign: Option<&Foreign>) -> Result<Vec<Listed>> {
+    match foreign {
+        Some(foreign) => list_at(&foreign.context, foreign.level),
+        None => {
+            let newest = levels().next().ok_or(StatusCode::BadType)?;
+            list_at(&ProcessState::as_self().context_object()?, newest)
+        }
+    }
 }
 
 impl Foreign {
@@ -171,10 +203,6 @@ impl Foreign {
             request.write_i32(PRIORITY_DEFAULT)
         })?;
         Ok(())
-    }
-
-    pub fn list(&self) -> Result<Vec<Listed>> {
-        list_at(&self.context, self.level)
     }
 
     /// Looks up a service. `getService` has the code 1 and returns a binder at every level; what

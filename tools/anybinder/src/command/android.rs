@@ -71,7 +71,8 @@ pub struct Asked {
 /// The services of a device, which is opened.
 fn services_on(context: &Context, device: &str) -> Result<Vec<list::Service>> {
     device::open(&context.mount, device, 0)?;
-    list::services(&*device::service_manager(&context.mount, device)?)
+    device::service_manager(&context.mount, device)?;
+    list::services()
 }
 
 /// Prints the names of the services, and returns them.

@@ -113,7 +113,8 @@ impl Word {
 
     fn services(&self, mount: &Mount, device: &str) -> Result<Vec<String>> {
         device::open(mount, device, 0)?;
-        let services = list::services(&*device::service_manager(mount, device)?)?;
+        device::service_manager(mount, device)?;
+        let services = list::services()?;
         Ok(services.into_iter().map(|one| one.name).collect())
     }
 

@@ -93,7 +93,7 @@ impl Call {
                 self.watch_clients(state, port, &name, &service, &callback)
             }
             Arguments::Access(access) => self.check_access(state, &access),
-            Arguments::Nothing => self.debug_info(state),
+            Arguments::After(last) => self.debug_info(state, last),
         }
     }
 
@@ -322,12 +322,15 @@ impl Call {
         Ok(Reply::Parcel(reply).into())
     }
 
-    fn debug_info(&self, state: &mut State) -> Outcome {
+    fn debug_info(&self, state: &mut State, last: Option<String>) -> Outcome {
         if !state.policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
         let format = self.format;
-        let listing = Listing::new(self.caller, Wanted::DebugInfo { format });
+        let mut listing = Listing::new(self.caller, Wanted::DebugInfo { format });
+        if let Some(last) = last {
+            listing = listing.part_after(last);
+        }
         Ok(listing.begin(state).into())
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! The first pass adds up what each user's services take. If that is too much, users get equal
 //! shares: whoever needs less than a share leaves the rest to the others. The second pass collects
-//! the names.
+//! the names. A client that asks for one part of the list after the other (`PART`) gets all of it.
 //!
 //! Before Android 11 a client asks for one name after the other, by its place in the list. That is
 //! one pass to that place, or from the name that the client got last (`positions`).
@@ -13,6 +13,7 @@ use super::device_state::State;
 use crate::registry::{users, Service};
 use crate::wire::caller::Caller;
 use crate::wire::hidl::{self, names::split};
+use crate::wire::level::numbering::PART;
 use crate::wire::reply::{Format, Reply, LEGACY_FAILURE};
 use anybinder_driver::parcel::Parcel;
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ use std::ops::Bound;
 /// Bytes of a list: half of what libbinder and rsbinder map for all that a process receives.
 const MAX_SIZE: usize = 512 * 1024;
 /// Services that one slice looks at. A registry with no more is listed at once.
-const SLICE: usize = 512;
+const SLICE: usize = PART;
 
 /// What is listed, and for whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Listing {
     /// Bytes of each user; None during the first pass.
     share: Option<usize>,
     entries: Vec<Entry>,
+    /// How many entries are wanted at most.
+    most: usize,
     left_out: usize,
 }
 
@@ -128,6 +131,7 @@ impl Listing {
             sizes: HashMap::new(),
             share: None,
             entries: Vec::new(),
+            most: usize::MAX,
             left_out: 0,
         }
     }
@@ -135,10 +139,20 @@ impl Listing {
     /// The name at a place in the list of all.
     pub fn name_at(state: &State, caller: Caller, index: usize, priority: i32) -> Listing {
         let mut listing = Listing::new(caller, Wanted::NameAt { index, priority });
-        listing.share = Some(usize::MAX);
+        (listing.share, listing.most) = (Some(usize::MAX), 1);
         listing.at = state.positions.before(caller, index, priority);
         listing.before = if listing.at.is_some() { 0 } else { index };
         listing
+    }
+
+    /// The part of the list behind a name, which always fits.
+    pub fn part_after(self, name: String) -> Listing {
+        Listing {
+            at: Some(name),
+            share: Some(usize::MAX),
+            most: PART,
+            ..self
+        }
     }
 
     /// Makes the list, if that is short work.
@@ -183,7 +197,7 @@ impl Listing {
             if self.wanted.includes(service) && state.policy.may_find(self.caller, name) {
                 self.look(name, service);
             }
-            if self.has_name() {
+            if self.entries.len() >= self.most {
                 return false;
             }
         }
@@ -197,11 +211,6 @@ impl Listing {
         self.share = Some(share(self.sizes.values().copied(), MAX_SIZE));
         self.sizes.clear();
         true
-    }
-
-    /// Whether the name at a place is found.
-    fn has_name(&self) -> bool {
-        matches!(self.wanted, Wanted::NameAt { .. }) && !self.entries.is_empty()
     }
 
     fn look(&mut self, name: &str, service: &Service) {

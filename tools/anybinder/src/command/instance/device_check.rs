@@ -104,9 +104,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     let threads = if arguments.everything { 2 } else { 0 };
     device::open(&context.mount, device, threads)?;
-    let manager = device::service_manager(&context.mount, device)?;
+    device::service_manager(&context.mount, device)?;
     // A service manager of another version or policy may refuse this.
-    let services = list::services(&manager).unwrap_or_default();
+    let services = list::services().unwrap_or_default();
     let own = services
         .iter()
         .find(|service| SELF.contains(&service.name.as_str()));

@@ -248,7 +248,7 @@ impl Report<'_> {
         let name = &self.arguments.device.device;
         let listed = device::open(&self.context.mount, name, 0)
             .and_then(|()| device::service_manager(&self.context.mount, name))
-            .and_then(|manager| list::services(&manager));
+            .and_then(|_| list::services());
         match listed {
             Ok(services) => {
                 let line =

@@ -8,7 +8,8 @@ use anybinder_cli::output::{harmless, note_error};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_rpc::accessor;
-use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceDebugInfo, ServiceManager};
+use anybinder_rpc::foreign::Listed;
+use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceManager};
 use rsbinder::{
     BinderResult, DeathRecipient, ExceptionCode, Interface, ProcessState, SIBinder, Strong,
     WIBinder,
@@ -146,12 +147,9 @@ impl Watch<'_> {
         if let (true, Some(pid)) = (self.is_start, self.pids.get(name)) {
             return *pid;
         }
-        let listed = self
-            .manager
-            .try_get_service_debug_info()
-            .unwrap_or_default();
+        let listed = list::listed(None).unwrap_or_default();
         let found = listed.into_iter().find(|one| one.name == name);
-        found.map_or(0, |one| one.debugPid)
+        found.and_then(|one| one.pid).unwrap_or(0)
     }
 
     /// Asks to be notified of a name. The service manager answers at once if it is registered.
@@ -224,7 +222,7 @@ impl Watch<'_> {
     }
 
     /// Names that come and go are not kept for ever.
-    fn forget(&mut self, listed: &[ServiceDebugInfo]) {
+    fn forget(&mut self, listed: &[Listed]) {
         let is_gone = |name: &str, known: &Option<Known>| {
             known.is_none()
                 && !self.pids.contains_key(name)
@@ -245,12 +243,11 @@ impl Watch<'_> {
 
     /// Adds names that are registered and not watched yet.
     fn list(&mut self) -> Result<()> {
-        let listed = self.manager.try_get_service_debug_info();
-        let listed = listed.map_err(|status| list::refusal(&status))?;
+        let listed = list::listed(None)?;
         self.forget(&listed);
         self.pids = listed
             .iter()
-            .map(|one| (one.name.clone(), one.debugPid))
+            .map(|one| (one.name.clone(), one.pid.unwrap_or(0)))
             .collect();
         for one in listed {
             if self.known.contains_key(&one.name) {

@@ -24,8 +24,8 @@ struct Dump {
 /// The service manager takes no files, since closing one may take long: what it knows is asked
 /// with calls, and written here.
 fn dump_manager(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let manager = device::service_manager(&context.mount, &arguments.device.device)?;
-    let services = list::services(&manager)?;
+    device::service_manager(&context.mount, &arguments.device.device)?;
+    let services = list::services()?;
     let text = format!("{} services\n{}", services.len(), list::table(&services));
     let name = arguments.name.clone();
     let dump = Dump {

@@ -6,10 +6,10 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
-use anybinder_rpc::foreign::Foreign;
-use anybinder_rpc::status_text::{explain, explain_answer};
+use anybinder_rpc::foreign::{self, Foreign, Listed};
+use anybinder_rpc::status_text::explain;
 use rsbinder::hub::ServiceManager;
-use rsbinder::{ExceptionCode, Status, StatusCode};
+use rsbinder::{ExceptionCode, StatusCode};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -32,14 +32,6 @@ pub struct Service {
     pub command: String,
 }
 
-/// Why the service manager does not list its services.
-pub fn refusal(status: &Status) -> Error {
-    match status.exception_code() {
-        ExceptionCode::Security => not_allowed(),
-        _ => too_long(&explain_answer(status)),
-    }
-}
-
 fn not_allowed() -> Error {
     device::policy_error("The policy of the service manager does not let you list the services")
 }
@@ -55,42 +47,31 @@ fn too_long(why: &str) -> Error {
     .of(Kind::CallFailed)
 }
 
-/// The names and processes at a service manager of an older level; 0 where it does not say which.
-fn foreign_services(foreign: &Foreign) -> Result<Vec<(String, i32)>> {
-    let listed = foreign.list().map_err(|status| match status {
+/// The names and processes of all services of the open device.
+pub fn listed(foreign: Option<&Foreign>) -> Result<Vec<Listed>> {
+    foreign::list(foreign).map_err(|status| match status {
         StatusCode::PermissionDenied => not_allowed(),
         other => too_long(&explain(other)),
-    })?;
-    let named = listed
-        .into_iter()
-        .map(|one| (one.name, one.pid.unwrap_or(0)));
-    Ok(named.collect())
+    })
 }
 
-/// The services that a service manager knows, by name.
-pub fn services(manager: &ServiceManager) -> Result<Vec<Service>> {
-    services_of(manager, device::foreign().as_ref())
+/// The services of the open device, by name.
+pub fn services() -> Result<Vec<Service>> {
+    services_of(device::foreign().as_ref())
 }
 
 /// The services, where it is known whether the service manager is one of an older level.
-pub fn services_of(manager: &ServiceManager, foreign: Option<&Foreign>) -> Result<Vec<Service>> {
-    let known = match foreign {
-        Some(foreign) => foreign_services(foreign)?,
-        None => manager
-            .try_get_service_debug_info()
-            .map_err(|status| refusal(&status))?
-            .into_iter()
-            .map(|info| (info.name, info.debugPid))
-            .collect(),
-    };
-    let mut services: Vec<Service> = known
-        .into_iter()
-        .map(|(name, pid)| Service {
-            name,
+pub fn services_of(foreign: Option<&Foreign>) -> Result<Vec<Service>> {
+    let with_place = |one: Listed| {
+        // 0 where it does not say which.
+        let pid = one.pid.unwrap_or(0);
+        Service {
+            name: one.name,
             place: Place::of_process(pid),
             command: command_name(pid as u32),
-        })
-        .collect();
+        }
+    };
+    let mut services: Vec<Service> = listed(foreign)?.into_iter().map(with_place).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(services)
 }
@@ -121,7 +102,7 @@ struct Declared {
 
 /// The declared services. The service manager takes an empty interface as all.
 fn declared(manager: &ServiceManager) -> Result<Vec<Declared>> {
-    let mut running: HashMap<String, Service> = services(manager)?
+    let mut running: HashMap<String, Service> = services()?
         .into_iter()
         .map(|service| (service.name.clone(), service))
         .collect();
@@ -163,7 +144,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         context.show(&declared, |declared| print_declared(declared));
         return Ok(ExitCode::SUCCESS);
     }
-    let services = services(&manager)?;
+    let services = services()?;
     if services.is_empty() {
         note(
             "anybinder: The list is empty: the policy of the service manager lets you find none \

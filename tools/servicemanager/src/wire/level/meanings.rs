@@ -75,7 +75,7 @@ impl Header {
 /// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arguments {
-    Nothing,
+    After(Option<String>),
     Name(String),
     Priority {
         /// The position in the list, before Android 11.
@@ -128,7 +128,7 @@ impl Arguments {
     fn read(reader: &mut Reader, shape: Shape, is_legacy: bool) -> Result<Arguments> {
         let stability = !is_legacy;
         let arguments = match shape {
-            Shape::Nothing => Arguments::Nothing,
+            Shape::After => Arguments::After(reader.string16().ok()),
             Shape::Name => Arguments::Name(reader.string16()?),
             Shape::Priority if is_legacy => Arguments::Priority {
                 index: Some(reader.i32()?),

@@ -51,7 +51,8 @@ impl Method {
 /// The arguments of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    Nothing,
+    /// The name behind which a list goes on, from clients that know it.
+    After,
     Name,
     /// An int32; before Android 11 an index and an optional int32.
     Priority,
@@ -62,6 +63,11 @@ pub enum Shape {
     /// A parcelable that says who, a name, and what.
     Access,
 }
+
+/// So many services `getServiceDebugInfo` lists at a time for a client that says with which name
+/// the last part of the list ended (in the first place ""), in an argument that AIDL does not
+/// declare and that Android's service manager does not read. So a list may be longer than a buffer.
+pub const PART: usize = 512;
 
 /// A method, the first level that has it, and its arguments.
 type Row = (Method, Level, Shape);
@@ -84,7 +90,7 @@ const METHODS: [Row; 17] = [
     (GetConnectionInfo, Level::A13, Shape::Name),
     (RegisterClientCallback, Level::A11, Shape::NameBinderBinder),
     (TryUnregisterService, Level::A11, Shape::NameBinder),
-    (GetServiceDebugInfo, Level::A12, Shape::Nothing),
+    (GetServiceDebugInfo, Level::A12, Shape::After),
     (CheckServiceAccess, Level::A16, Shape::Access),
 ];
 

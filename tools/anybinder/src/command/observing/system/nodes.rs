@@ -137,7 +137,7 @@ impl Lookup {
 
     /// All services. None if the service manager refuses that.
     pub fn services(&self) -> Vec<Service> {
-        list::services_of(&self.manager, self.foreign.as_ref()).unwrap_or_default()
+        list::services_of(self.foreign.as_ref()).unwrap_or_default()
     }
 
     /// None if there is no such service, or it is one that only this process would call.

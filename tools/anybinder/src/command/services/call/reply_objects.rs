@@ -2,6 +2,7 @@
 //! Files and binders in a reply: what they are, and the contents of files.
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_client::raw::pid_of;
+use anybinder_rpc::foreign;
 use rsbinder::{ProcessState, SIBinder};
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -50,8 +51,8 @@ pub fn name_files(value: &mut Value) {
 fn name_of(object: &SIBinder, pid: i32) -> Option<String> {
     let handle = object.as_proxy()?.handle();
     let manager = rsbinder::hub::default().ok()?;
-    let listed = manager.try_get_service_debug_info().ok()?;
-    let own = listed.into_iter().filter(|one| one.debugPid == pid);
+    let listed = foreign::list(None).ok()?;
+    let own = listed.into_iter().filter(|one| one.pid == Some(pid));
     let names = own.take(MOST_NAMES).map(|one| one.name);
     let is_it = |name: &String| {
         let found = manager.try_get_service(name).ok().flatten();
