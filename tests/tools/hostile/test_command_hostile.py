@@ -219,6 +219,37 @@ def test_fifo_in_place_of_a_record(world):
     check_refused(outcome, "not a plain file", "rm ")
 
 
+# The commands that write a file, each with the words before its path.
+WRITERS = [("report", "--output"), ("doctor", "--bundle"), ("graph", "--output"),
+           ("trace", "--seconds", "1", "--record"), ("trace", "--seconds", "1", "--perfetto")]
+
+
+def test_files_that_others_prepared(world):
+    """What root writes goes into no file, link or FIFO of another user, and is nobody else's."""
+    arguments = ("--state-dir", world.file("state"), "--mount", world.file("mount"))
+    own, precious = world.file("own"), world.file("precious")
+    world.shell(0, f"echo kept >{precious}")
+    world.shell(ATTACKER, f"cd {world.path}; umask 0; echo theirs >file; mkfifo fifo; "
+                f"ln -s {precious} link")
+    world.done(0, *arguments, "up", "--managers", "binder")
+    try:
+        for words in WRITERS:
+            for name in ("file", "fifo", "link"):
+                status, text = world.run(0, *arguments, *words, world.file(name))
+                assert status and "it is not written" in text, (words, name, status, text)
+            world.shell(0, f"echo old >{own}; chmod 666 {own}; ln {own} {own}.old")
+            world.run(0, *arguments, *words, own)
+            assert not os.path.samefile(own, f"{own}.old"), words
+            assert not os.stat(own).st_mode & 0o022, words
+            world.shell(0, f"test $(cat {own}.old) = old; rm {own} {own}.old")
+    finally:
+        world.run(0, *arguments, "down")
+    for name, text in (("file", "theirs\n"), ("precious", "kept\n")):
+        with open(world.file(name), encoding="utf-8") as file:
+            assert file.read() == text
+    assert not [name for name in os.listdir(world.path) if name.startswith(".anybinder")]
+
+
 def test_mount_in_a_directory_of_another_user(world):
     """The attacker could exchange the directory between the check and the mount."""
     world.shell(ATTACKER, f"mkdir {world.file('theirs')}")

@@ -7,13 +7,13 @@
 use crate::event::{Event, What};
 use crate::thread_names::{Names, Service, Thread};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
+use anybinder_cli::new_file::{NewFile, Readers};
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::Compression;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -73,8 +73,7 @@ pub fn boot_offset_ns() -> i64 {
 }
 
 pub struct Recorder {
-    path: String,
-    file: File,
+    file: NewFile,
     block: Vec<u8>,
     /// When the block was begun.
     begun: Instant,
@@ -83,28 +82,20 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn create(path: &Path) -> Result<Self> {
-        // A recording says what programs pass to each other.
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let file = options.open(path);
-        let file = file.doing(|| format!("creating {}", path.display()))?;
+        let mut file = NewFile::create(path, Readers::Owner)?;
+        file.put(FORMAT)?;
+        // What is cut short can be read as well.
+        file.take_place()?;
         let mut recorder = Recorder {
-            path: path.display().to_string(),
             file,
             block: Vec::new(),
             begun: Instant::now(),
             time_ns: 0,
         };
-        recorder.put(FORMAT)?;
         recorder.add(&Item::Start {
             boot_offset_ns: boot_offset_ns(),
         })?;
         Ok(recorder)
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.write_all(bytes);
-        written.doing(|| format!("writing {}", self.path))
     }
 
     fn add(&mut self, item: &Item) -> Result<()> {
@@ -127,7 +118,7 @@ impl Recorder {
         let size = (packed.len() - 4) as u32;
         packed[..4].copy_from_slice(&size.to_le_bytes());
         self.block.clear();
-        self.put(&packed)
+        self.file.put(&packed)
     }
 
     /// Writes what there is if it has been there for a while.

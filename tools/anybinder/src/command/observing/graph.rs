@@ -7,6 +7,7 @@ mod page;
 
 use crate::command::observing::system::past::Past;
 use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::new_file::{self, Readers};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use clap::ValueEnum;
@@ -126,9 +127,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     match &arguments.output {
-        Some(path) => {
-            std::fs::write(path, made).doing(|| format!("writing {}", path.display()))?;
-        }
+        Some(path) => new_file::write(path, Readers::Usual, made.as_bytes())?,
         None => {
             let _ = std::io::stdout().write_all(made.as_bytes());
         }

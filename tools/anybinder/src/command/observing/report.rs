@@ -5,7 +5,8 @@
 use super::top::sample::{Sampler, Wanted};
 use crate::command::instance::doctor::diagnosis::{diagnose, Diagnosis};
 use crate::command::services::list;
-use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::error::Result;
+use anybinder_cli::new_file::{self, Readers};
 use anybinder_cli::output::{harmless, harmless_lines, note};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::binderfs;
@@ -362,7 +363,7 @@ pub fn write(context: &Context, diagnosis: &Diagnosis, path: &Path) -> Result<()
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).doing(|| format!("writing {}", path.display()))?;
+    new_file::write(path, Readers::Usual, text.as_bytes())?;
     note(format_args!(
         "anybinder: {} is written; read it before you send it.",
         path.display()

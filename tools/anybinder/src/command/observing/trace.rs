@@ -14,8 +14,9 @@ mod typed_payload;
 mod value;
 
 use crate::command::services::interface_files;
-use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::error::Result;
 use anybinder_cli::interrupt;
+use anybinder_cli::new_file::{NewFile, Readers};
 use anybinder_cli::output::note;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::calls::{Assembler, Call};
@@ -106,7 +107,8 @@ struct Trace<'a> {
     names: Names,
     show: Show,
     recorder: Option<Recorder>,
-    /// All events, if a Perfetto trace is to be written.
+    /// Where a trace for Perfetto goes, and all events, of which it is made.
+    perfetto: Option<NewFile>,
     recorded: Vec<Event>,
     program: Option<Program>,
     /// The calls of this process; None in a recording.
@@ -133,7 +135,7 @@ impl Trace<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.event(event)?;
         }
-        if self.arguments.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
+        if self.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
             self.recorded.push(event.clone());
         }
         if let What::Sent(sent)
@@ -203,10 +205,11 @@ impl Trace<'_> {
         if let Some(recorder) = self.recorder.take() {
             recorder.finish()?;
         }
-        if let Some(path) = &self.arguments.perfetto {
+        if let Some(mut file) = self.perfetto.take() {
             let method = |call: &Call| self.show.method(call);
             let trace = perfetto::encode(&self.recorded, &mut self.names, boot_offset_ns, &method);
-            std::fs::write(path, trace).doing(|| format!("writing {}", path.display()))?;
+            file.put(&trace)?;
+            file.take_place()?;
         }
         let lost = self.assembler.lost;
         self.show.finish(lost)?;
@@ -237,6 +240,12 @@ fn show(context: &Context, arguments: &Arguments) -> Result<Show> {
     }))
 }
 
+fn perfetto_file(arguments: &Arguments) -> Result<Option<NewFile>> {
+    let path = arguments.perfetto.as_deref();
+    path.map(|path| NewFile::create(path, Readers::Owner))
+        .transpose()
+}
+
 fn tree(context: &Context, arguments: &Arguments) -> Option<Tree> {
     let is_wanted = arguments.tree || !arguments.command.is_empty();
     (is_wanted && !arguments.summary && !context.json).then(Tree::default)
@@ -255,6 +264,7 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         names: recording.names,
         show,
         recorder: None,
+        perfetto: perfetto_file(arguments)?,
         recorded: Vec::new(),
         program: None,
         own: None,
@@ -356,6 +366,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         .as_deref()
         .map(Recorder::create)
         .transpose()?;
+    let perfetto = perfetto_file(arguments)?;
     let mut names = Names::default();
     services.update(&mut names, recorder.as_mut())?;
     let program = match arguments.command.as_slice() {
@@ -368,6 +379,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         names,
         show,
         recorder,
+        perfetto,
         recorded: Vec::new(),
         program,
         own: Some(Own::new()),

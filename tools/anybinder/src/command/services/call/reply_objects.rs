@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files and binders in a reply: what they are, and the contents of files.
 use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::new_file::{NewFile, Readers};
 use anybinder_client::raw::pid_of;
 use anybinder_rpc::foreign;
 use rsbinder::{ProcessState, SIBinder};
@@ -86,16 +87,14 @@ fn copy(fd: u32, path: &Path) -> Result<()> {
     // SAFETY: the caller keeps the reply, which has it open.
     let received = unsafe { BorrowedFd::borrow_raw(fd as i32) };
     let mut from = File::from(received.try_clone_to_owned().doing(doing)?);
-    let copied = match path == Path::new(STDOUT) {
-        true => {
-            let mut stdout = std::io::stdout();
-            std::io::copy(&mut from, &mut stdout).and_then(|_| stdout.flush())
-        }
-        false => File::create(path)
-            .and_then(|mut to| std::io::copy(&mut from, &mut to))
-            .map(drop),
-    };
-    copied.doing(doing)
+    if path == Path::new(STDOUT) {
+        let mut stdout = std::io::stdout();
+        let copied = std::io::copy(&mut from, &mut stdout);
+        return copied.and_then(|_| stdout.flush()).doing(doing);
+    }
+    let mut to = NewFile::create(path, Readers::Usual)?;
+    to.copy(&mut from)?;
+    to.take_place()
 }
 
 /// Whether the contents of files take the place of the answer.
