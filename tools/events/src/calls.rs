@@ -5,16 +5,24 @@
 //! says whose reply it is: it answers the call that its thread received last and has not answered
 //! yet, as in the driver itself. An error is delivered to a thread that waits; it is that of the
 //! call which the thread made last.
+//!
+//! No event says that a thread ends. What is kept of the calls of threads refers to calls that are
+//! watched, or goes with the next sweep; and calls are watched up to a number and to a size.
 use crate::event::{error_name, Event, Priority, Transaction, What, TF_ONE_WAY};
 use crate::payload::Payload;
 use crate::thread_names::{Names, Thread};
 use serde::{Serialize, Serializer};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// How long a call that is over waits to be complete with the end of its buffer.
 const AWAIT_NS: u64 = 50_000_000;
-/// Calls that are watched; beyond, the oldest one is given up.
+/// Calls that are watched, and what they may take of the memory; beyond, the oldest one is given up.
 const OPEN_MAX: usize = 200_000;
+const HELD_MAX: usize = 64 << 20;
+const OBJECT_BYTES: usize = 16;
+/// After so many events what refers to calls that are over is forgotten.
+const SWEEP: usize = 1 << 16;
+const TARGETS_MAX: usize = 1000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Call {
@@ -96,6 +104,14 @@ impl Call {
         }
     }
 
+    /// What it takes of the memory.
+    pub fn bytes(&self) -> usize {
+        let names = [&self.service, &self.interface, &self.error];
+        let names: usize = names.into_iter().flatten().map(String::len).sum();
+        let payloads = self.request_data.held() + self.reply_data.held();
+        size_of::<Call>() + names + self.from.bytes() + self.to.bytes() + payloads
+    }
+
     fn is_over(&self) -> bool {
         self.done_ns.is_some()
     }
@@ -108,7 +124,9 @@ impl Call {
 /// Puts calls together. `push` takes the events in order; `take` gives the calls that are over.
 #[derive(Default)]
 pub struct Assembler {
-    open: HashMap<u32, Call>,
+    open: HashMap<u32, Box<Call>>,
+    /// What those take of the memory, or more.
+    held: usize,
     /// Open calls by age; those that are over already are skipped.
     ages: VecDeque<u32>,
     /// Calls that are over, in that order, by their number in `open`.
@@ -119,17 +137,25 @@ pub struct Assembler {
     waiting: HashMap<i32, Vec<u32>>,
     /// The calls that a thread serves, the innermost last.
     serving: HashMap<i32, Vec<u32>>,
+    /// The open calls that a process serves and is to reply to.
+    served: HashMap<i32, BTreeSet<u32>>,
     /// The call of each reply that was not received yet.
     replies: HashMap<u32, u32>,
     /// The transaction that a thread sent last.
     last_sent: HashMap<i32, u32>,
     /// The objects of calls that are going to fail.
     targets: HashMap<u32, u32>,
+    /// Events since the last sweep.
+    pushed: usize,
     pub lost: u64,
 }
 
 impl Assembler {
     pub fn push(&mut self, event: &Event, names: &mut Names) {
+        self.pushed += 1;
+        if self.pushed >= SWEEP {
+            self.sweep();
+        }
         let said = event.thread.as_ref();
         match &event.what {
             What::Sent(sent) if sent.reply => self.replied(event, sent),
@@ -153,6 +179,7 @@ impl Assembler {
                 self.count(*id, |call| (&mut call.objects, &mut call.reply_objects));
                 if let (Some(value), Some(payload)) = (value, self.payload(*id)) {
                     payload.add_node(*value, *node);
+                    self.hold(OBJECT_BYTES);
                 }
             }
             What::Data {
@@ -163,6 +190,7 @@ impl Assembler {
             } => {
                 if let Some(payload) = self.payload(*id) {
                     payload.add(*offset, &bytes.0, objects);
+                    self.hold(bytes.0.len() + OBJECT_BYTES * objects.len());
                 }
             }
             What::File { id } => self.count(*id, |call| (&mut call.files, &mut call.reply_files)),
@@ -201,7 +229,7 @@ impl Assembler {
 
     /// The calls that are left when the trace ends, the oldest first.
     pub fn finish(&mut self) -> Vec<Call> {
-        let mut left: Vec<Call> = self.open.drain().map(|(_, call)| call).collect();
+        let mut left: Vec<Call> = self.open.drain().map(|(_, call)| *call).collect();
         left.sort_by_key(|call| call.sent_ns);
         for call in &mut left {
             call.unfinished = !call.is_over();
@@ -212,6 +240,10 @@ impl Assembler {
     }
 
     fn start(&mut self, event: &Event, sent: &Transaction, names: &mut Names) {
+        // Each has a number of its own, but perhaps in a recording that was forged.
+        if self.open.contains_key(&sent.id) {
+            return;
+        }
         let from = names.thread(event.tid, sent.from_pid, event.thread.as_ref());
         let to = match sent.to_tid {
             0 => Thread {
@@ -241,33 +273,81 @@ impl Assembler {
         if self.open.len() >= OPEN_MAX {
             self.give_up_oldest();
         }
+        self.hold(call.bytes());
         if !call.oneway {
             self.waiting.entry(event.tid).or_default().push(sent.id);
         }
         self.last_sent.insert(event.tid, sent.id);
         self.ages.push_back(sent.id);
-        self.open.insert(sent.id, call);
+        self.open.insert(sent.id, Box::new(call));
+    }
+
+    /// Makes room for so many bytes of open calls.
+    fn hold(&mut self, bytes: usize) {
+        self.held += bytes;
+        while self.held > HELD_MAX && self.give_up_oldest() {}
+    }
+
+    /// A call is no longer watched.
+    fn close(&mut self, id: u32) -> Option<Call> {
+        self.not_served(id);
+        let call = self.open.remove(&id)?;
+        self.held = self.held.saturating_sub(call.bytes());
+        Some(*call)
+    }
+
+    /// The call is replied to, or over.
+    fn not_served(&mut self, id: u32) {
+        let Some(call) = self.open.get(&id) else {
+            return;
+        };
+        if let Some(ids) = self.served.get_mut(&call.to.pid) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.served.remove(&call.to.pid);
+            }
+        }
+    }
+
+    /// Forgets what refers to calls that are not open: their threads may have ended inside them.
+    fn sweep(&mut self) {
+        self.pushed = 0;
+        let open = &self.open;
+        let is_open = |id: &u32| open.contains_key(id);
+        for threads in [&mut self.waiting, &mut self.serving] {
+            threads.retain(|_, ids| {
+                ids.retain(is_open);
+                !ids.is_empty()
+            });
+        }
+        self.replies.retain(|_, id| is_open(id));
+        self.last_sent.retain(|_, id| is_open(id));
+        let mut known = HashSet::new();
+        self.ages.retain(|id| is_open(id) && known.insert(*id));
+        self.over.retain(is_open);
+        // Each is asked for by one of the next events, or never.
+        if self.targets.len() > TARGETS_MAX {
+            self.targets.clear();
+        }
+        self.held = self.open.values().map(|call| call.bytes()).sum();
     }
 
     /// The call that a process is serving and is to reply to, if there is just one.
     fn only_one_served(&self, pid: i32) -> Option<u32> {
-        let calls = self.serving.values().flatten();
-        let mut awaited = calls.filter(|id| {
-            self.open.get(id).is_some_and(|call| {
-                call.to.pid == pid && pid != 0 && !call.oneway && !call.is_over()
-            })
-        });
-        awaited.next().copied().filter(|_| awaited.next().is_none())
+        let served = self.served.get(&pid)?;
+        served.first().copied().filter(|_| served.len() == 1)
     }
 
-    fn give_up_oldest(&mut self) {
+    /// False: there is none.
+    fn give_up_oldest(&mut self) -> bool {
         while let Some(id) = self.ages.pop_front() {
-            if let Some(mut call) = self.open.remove(&id) {
+            if let Some(mut call) = self.close(id) {
                 call.unfinished = !call.is_over();
                 self.ready.push(call);
-                return;
+                return true;
             }
         }
+        false
     }
 
     fn received(&mut self, event: &Event, id: u32, thread: Thread) {
@@ -275,11 +355,15 @@ impl Assembler {
             self.end(call_id, event.time_ns);
             return;
         }
+        self.not_served(id);
         let Some(call) = self.open.get_mut(&id) else {
             return;
         };
         call.received_ns = Some(event.time_ns);
         call.to = thread;
+        if !call.oneway && !call.is_over() && call.to.pid != 0 {
+            self.served.entry(call.to.pid).or_default().insert(id);
+        }
         let serving = self.serving.entry(event.tid).or_default();
         // A thread that waits for no reply is done with the one-way call that it served.
         if !self.waiting.contains_key(&event.tid) {
@@ -295,17 +379,17 @@ impl Assembler {
         let open = &self.open;
         let is_oneway = |id: &u32| open.get(id).is_some_and(|call| call.oneway);
         let at = serving.iter().rposition(|id| !is_oneway(id))?;
-        let id = serving[at];
-        serving.truncate(at);
+        let left = serving.split_off(at);
         if serving.is_empty() {
             self.serving.remove(&tid);
         }
-        Some(id)
+        left.iter().for_each(|id| self.not_served(*id));
+        left.first().copied()
     }
 
     /// A call that is not over, or was not taken yet.
     pub fn open_call(&self, id: u32) -> Option<&Call> {
-        self.open.get(&id)
+        self.open.get(&id).map(Box::as_ref)
     }
 
     fn replied(&mut self, event: &Event, reply: &Transaction) {
@@ -382,6 +466,7 @@ impl Assembler {
         }
         call.done_ns = Some(time_ns);
         let tid = call.from.tid;
+        self.not_served(id);
         if let Some(ids) = self.waiting.get_mut(&tid) {
             ids.retain(|waiting| *waiting != id);
             if ids.is_empty() {
@@ -441,9 +526,7 @@ impl Assembler {
             return;
         }
         let node = self.targets.remove(&failed.id).unwrap_or(failed.node);
-        if !self.open.contains_key(&failed.id) {
-            self.start(event, &Transaction { node, ..*failed }, names);
-        }
+        self.start(event, &Transaction { node, ..*failed }, names);
         if let Some(call) = self.open.get_mut(&failed.id) {
             call.size = call.size.max(u64::from(size));
             call.errno = (errno != 0).then_some(-errno);
@@ -474,10 +557,10 @@ impl Assembler {
             if !is_ready {
                 return;
             }
-            if let Some(call) = self.open.remove(id) {
-                self.ready.push(call);
-            }
+            let id = *id;
             self.over.pop_front();
+            let call = self.close(id);
+            self.ready.extend(call);
         }
         while self
             .ages

@@ -37,6 +37,11 @@ impl Payload {
         found.map(|(_, node)| *node)
     }
 
+    /// What it takes of the memory.
+    pub fn held(&self) -> usize {
+        self.bytes.capacity() + 4 * self.objects.capacity() + 16 * self.nodes.capacity()
+    }
+
     /// How many bytes at the end are not known.
     pub fn missing(&self) -> u64 {
         self.size.saturating_sub(self.bytes.len() as u64)

@@ -19,6 +19,20 @@ pub struct Service {
     pub interface: String,
 }
 
+impl Thread {
+    /// Of its names.
+    pub fn bytes(&self) -> usize {
+        self.process.len() + self.thread.len()
+    }
+}
+
+impl Service {
+    /// Of its names.
+    pub fn bytes(&self) -> usize {
+        self.name.len() + self.interface.len()
+    }
+}
+
 #[derive(Default)]
 pub struct Names {
     threads: HashMap<i32, Thread>,
@@ -27,10 +41,15 @@ pub struct Names {
     new: Vec<Thread>,
     /// No look-ups: the names come from a recording.
     recorded: bool,
+    /// Of all names.
+    bytes: usize,
 }
 
 /// Threads that are kept; beyond, all are looked up anew.
 pub(crate) const THREADS_MAX: usize = 100_000;
+/// Bytes of names that are kept, with some for each: a recording may have any number.
+const BYTES_MAX: usize = 32 << 20;
+const BYTES_EACH: usize = 200;
 
 fn comm(path: &str) -> String {
     let name = std::fs::read_to_string(path).unwrap_or_default();
@@ -61,11 +80,24 @@ impl Names {
         if self.threads.len() >= THREADS_MAX {
             self.threads.clear();
         }
-        self.new.push(thread.clone());
+        self.make_room(thread.bytes());
+        if !self.recorded {
+            self.new.push(thread.clone());
+        }
         self.threads.insert(thread.tid, thread);
     }
 
+    fn make_room(&mut self, bytes: usize) {
+        self.bytes += bytes + BYTES_EACH;
+        if self.bytes > BYTES_MAX {
+            self.threads.clear();
+            self.services.clear();
+            self.bytes = bytes + BYTES_EACH;
+        }
+    }
+
     pub fn add_service(&mut self, node: u32, service: Service) {
+        self.make_room(service.bytes());
         self.services.insert(node, service);
     }
 

@@ -236,3 +236,72 @@ fn a_one_way_call_ends_with_its_buffer_and_a_lost_event_leaves_calls_unfinished(
     assert_eq!((calls[0].id, calls[0].duration_ns()), (10, Some(2000)));
     assert!(calls[1].unfinished && calls[1].id == 12);
 }
+
+/// Threads end inside the calls that they serve, and their callers are told; as many others are
+/// never heard of again.
+#[test]
+fn of_threads_that_ended_nothing_is_kept() {
+    let mut assembler = Assembler::default();
+    let mut names = Names::recorded();
+    let mut time_ns = 0;
+    let mut push = |assembler: &mut Assembler, tid, what| {
+        time_ns += 1000;
+        let event = Event {
+            time_ns,
+            tid,
+            thread: None,
+            what,
+        };
+        assembler.push(&event, &mut names);
+        assembler.take(time_ns)
+    };
+    for number in 0..100_000 {
+        let (tid, id) = (10 * number as i32, 10 * number);
+        push(&mut assembler, tid + 1, sent_to(id + 1, 0, 10, 20));
+        push(&mut assembler, tid + 2, What::Received { id: id + 1 });
+        let code = BR_DEAD_REPLY;
+        push(&mut assembler, tid + 1, What::Return { code });
+        push(&mut assembler, tid + 3, sent_to(id + 2, TF_ONE_WAY, 10, 20));
+        push(&mut assembler, tid + 3, What::BufferOutdated { id: id + 2 });
+        push(
+            &mut assembler,
+            0,
+            What::Target {
+                id: id + 3,
+                node: 7,
+            },
+        );
+    }
+    let kept = [
+        assembler.open.len(),
+        assembler.ages.len(),
+        assembler.waiting.len(),
+        assembler.serving.len(),
+        assembler.served.len(),
+        assembler.replies.len(),
+        assembler.last_sent.len(),
+        assembler.targets.len(),
+    ];
+    assert!(kept.iter().all(|count| *count <= SWEEP), "{kept:?}");
+}
+
+/// A call whose data has no end is given up, whatever a recording says.
+#[test]
+fn what_is_open_has_a_bound() {
+    let mut events = vec![(1, sent(10, 0)), (1, sent(11, 0))];
+    for part in 0..80 {
+        events.push((
+            1,
+            What::Data {
+                id: 10,
+                offset: part << 20,
+                bytes: Bytes(vec![0; 1 << 20]),
+                objects: Vec::new(),
+            },
+        ));
+    }
+    let calls = play(&events);
+    let told: usize = calls.iter().map(|call| call.request_data.bytes.len()).sum();
+    assert!((1 << 20..=HELD_MAX).contains(&told), "{told}");
+    assert!(calls.iter().all(|call| call.unfinished));
+}
