@@ -16,6 +16,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+import zlib
 
 import pytest
 from anybinder.process import LIBC, PATIENCE_S, children_of, until
@@ -248,6 +249,26 @@ def test_files_that_others_prepared(world):
         with open(world.file(name), encoding="utf-8") as file:
             assert file.read() == text
     assert not [name for name in os.listdir(world.path) if name.startswith(".anybinder")]
+
+
+# Of a recording, as postcard writes them: a thread receives a call; one sends a call.
+RECEIVED = bytes([1, 2, 6, 1, 7])
+SENT = bytes([1, 2, 4, 0, 7, 12, 40, 60, 0, 0, 3, 16])
+
+
+@pytest.mark.parametrize("item", [RECEIVED, SENT], ids=["received", "sent"])
+def test_recording_that_unpacks_to_much(world, item):
+    """It is read as a stream: what it is packed of takes no memory."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = packer.compress(item * ((4 << 20) // len(item))) + packer.flush()
+    with open(world.file("recording"), "wb") as file:
+        file.write(b"anybinder events 3\n" + (struct.pack("<I", len(block)) + block) * 6)
+    with subprocess.Popen([world.program, "trace", "--summary", "--from", file.name],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+        _, status, used = os.wait4(command.pid, 0)
+        command.returncode = os.waitstatus_to_exitcode(status)
+    # It has no end.
+    assert command.returncode == 1 and used.ru_maxrss < 256 << 10, (command.returncode, used)
 
 
 def test_mount_in_a_directory_of_another_user(world):

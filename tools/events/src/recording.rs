@@ -13,7 +13,7 @@ use flate2::write::DeflateEncoder;
 use flate2::Compression;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,9 @@ const FORMAT_1: &[u8] = b"{\"Start\":";
 /// Bytes of a block before it is compressed, and when it is written though there are fewer.
 const BLOCK: usize = 256 << 10;
 const BLOCK_TIME: Duration = Duration::from_secs(1);
-/// Longer blocks are not written.
+/// Longer blocks are not written, nor longer names.
 const BLOCK_MAX: usize = 4 << 20;
+const NAMES_MAX: usize = 64 << 10;
 
 #[derive(Serialize, Deserialize)]
 enum Item {
@@ -164,10 +165,14 @@ pub enum Flaw {
     Damaged,
 }
 
-/// A whole recording, in memory.
+/// A recording, which is read as far as it is needed: a small file may unpack to any size.
 pub struct Recording {
-    pub events: Vec<Event>,
-    pub names: Names,
+    file: BufReader<File>,
+    /// What was unpacked last, and how much of it was read.
+    block: Vec<u8>,
+    at: usize,
+    has_end: bool,
+    time_ns: u64,
     pub boot_offset_ns: i64,
     pub flaw: Option<Flaw>,
 }
@@ -213,6 +218,9 @@ fn read_block(file: &mut impl Read) -> std::result::Result<Vec<u8>, Flaw> {
     let mut size = [0; 4];
     file.read_exact(&mut size).map_err(|_| Flaw::CutShort)?;
     let size = u32::from_le_bytes(size) as usize;
+    if size > BLOCK_MAX {
+        return Err(Flaw::Damaged);
+    }
     let mut packed = Vec::new();
     let read = file.take(size as u64).read_to_end(&mut packed);
     if read.is_err() || packed.len() < size {
@@ -225,7 +233,11 @@ fn read_block(file: &mut impl Read) -> std::result::Result<Vec<u8>, Flaw> {
 }
 
 impl Recording {
-    pub fn read(path: &Path) -> Result<Self> {
+    /// Opens a recording.
+    ///
+    /// * `names`: gets the names that are in it, of which some come behind their events; if it can
+    ///   be read only once, as from a pipe, they come with the events
+    pub fn open(path: &Path, names: &mut Names) -> Result<Self> {
         let open = || match std::fs::metadata(path)?.is_dir() {
             true => Err(ErrorKind::IsADirectory.into()),
             false => File::open(path),
@@ -237,61 +249,78 @@ impl Recording {
             )
             .of(Kind::of_io(err.kind()))
         })?;
-        let mut file = BufReader::new(file);
-        check_format(path, &mut file)?;
-        let mut recording = Recording {
-            events: Vec::new(),
-            names: Names::recorded(),
-            boot_offset_ns: 0,
-            flaw: None,
-        };
-        let mut time_ns = 0;
-        loop {
-            let block = read_block(&mut file);
-            match block.and_then(|block| recording.add_block(&block, &mut time_ns)) {
-                Ok(has_end) if has_end => break,
-                Ok(_) => {}
-                Err(flaw) => {
-                    recording.flaw = Some(flaw);
-                    break;
-                }
-            }
+        let mut recording = Recording::begin(path, BufReader::new(file))?;
+        if recording.file.stream_position().is_ok() {
+            while recording.next(names).is_some() {}
+            let mut file = recording.file;
+            file.rewind()
+                .doing(|| format!("reading {}", path.display()))?;
+            recording = Recording::begin(path, file)?;
         }
         Ok(recording)
     }
 
-    /// Whether the block has the end of the recording.
-    fn add_block(&mut self, block: &[u8], time_ns: &mut u64) -> std::result::Result<bool, Flaw> {
-        let (mut rest, mut has_end) = (block, false);
-        while !rest.is_empty() {
-            let (item, left) = postcard::take_from_bytes(rest).map_err(|_| Flaw::Damaged)?;
-            rest = left;
-            has_end |= matches!(item, Item::End);
-            self.add(item, time_ns);
-        }
-        Ok(has_end)
+    fn begin(path: &Path, mut file: BufReader<File>) -> Result<Self> {
+        check_format(path, &mut file)?;
+        Ok(Recording {
+            file,
+            block: Vec::new(),
+            at: 0,
+            has_end: false,
+            time_ns: 0,
+            boot_offset_ns: 0,
+            flaw: None,
+        })
     }
 
-    fn add(&mut self, item: Item, time_ns: &mut u64) {
-        match item {
-            Item::Start { boot_offset_ns } => self.boot_offset_ns = boot_offset_ns,
-            Item::Event {
-                later_ns,
-                tid,
-                what,
-            } => {
-                *time_ns = time_ns.wrapping_add_signed(later_ns);
-                self.events.push(Event {
-                    time_ns: *time_ns,
+    /// The next event; None at the end, or where the recording has a flaw. Names go to `names`.
+    pub fn next(&mut self, names: &mut Names) -> Option<Event> {
+        while self.flaw.is_none() {
+            match self.item() {
+                Ok(Some(Item::Start { boot_offset_ns })) => self.boot_offset_ns = boot_offset_ns,
+                Ok(Some(Item::Event {
+                    later_ns,
                     tid,
-                    thread: None,
                     what,
-                });
+                })) => {
+                    self.time_ns = self.time_ns.wrapping_add_signed(later_ns);
+                    return Some(Event {
+                        time_ns: self.time_ns,
+                        tid,
+                        thread: None,
+                        what,
+                    });
+                }
+                Ok(Some(Item::Thread(thread))) if thread.bytes() <= NAMES_MAX => {
+                    names.add_thread(thread);
+                }
+                Ok(Some(Item::Service { node, service })) if service.bytes() <= NAMES_MAX => {
+                    names.add_service(node, service);
+                }
+                Ok(Some(Item::Thread(_) | Item::Service { .. })) => {
+                    self.flaw = Some(Flaw::Damaged);
+                }
+                Ok(Some(Item::End)) => self.has_end = true,
+                Ok(None) => return None,
+                Err(flaw) => self.flaw = Some(flaw),
             }
-            Item::Thread(thread) => self.names.add_thread(thread),
-            Item::Service { node, service } => self.names.add_service(node, service),
-            Item::End => {}
         }
+        None
+    }
+
+    /// The next item; None behind the block that has the end.
+    fn item(&mut self) -> std::result::Result<Option<Item>, Flaw> {
+        while self.at == self.block.len() {
+            if self.has_end {
+                return Ok(None);
+            }
+            self.block = read_block(&mut self.file)?;
+            self.at = 0;
+        }
+        let left = &self.block[self.at..];
+        let (item, rest) = postcard::take_from_bytes(left).map_err(|_| Flaw::Damaged)?;
+        self.at = self.block.len() - rest.len();
+        Ok(Some(item))
     }
 }
 
@@ -327,6 +356,14 @@ mod tests {
     use crate::event::{Priority, Transaction};
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
+
+    /// All events of a recording, and its flaw.
+    fn read(path: &Path) -> Result<(Vec<Event>, Option<Flaw>)> {
+        let mut names = Names::recorded();
+        let mut recording = Recording::open(path, &mut names)?;
+        let events = std::iter::from_fn(|| recording.next(&mut names)).collect();
+        Ok((events, recording.flaw))
+    }
 
     fn scratch(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("anybinder-{name}-{}", std::process::id()))
@@ -402,13 +439,13 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for size in 0..=whole.len() {
             std::fs::write(&path, &whole[..size]).unwrap();
-            match Recording::read(&path) {
-                Ok(recording) => {
-                    let count = recording.events.len();
-                    assert_eq!(recording.events, events[..count]);
+            match read(&path) {
+                Ok((found, is_flawed)) => {
+                    let count = found.len();
+                    assert_eq!(found, events[..count]);
                     assert!(size >= FORMAT.len());
                     let flaw = (size < whole.len()).then_some(Flaw::CutShort);
-                    assert_eq!(recording.flaw, flaw, "{size}");
+                    assert_eq!(is_flawed, flaw, "{size}");
                     assert!(flaw.is_some() || count == events.len());
                 }
                 Err(_) => assert!(size < FORMAT.len(), "{size}"),
@@ -418,9 +455,7 @@ mod tests {
         let mut damaged = whole.clone();
         damaged[FORMAT.len() + 4] |= 0b110;
         std::fs::write(&path, &damaged).unwrap();
-        let recording = Recording::read(&path).unwrap();
-        assert_eq!(recording.flaw, Some(Flaw::Damaged));
-        assert!(recording.events.is_empty());
+        assert_eq!(read(&path).unwrap(), (Vec::new(), Some(Flaw::Damaged)));
         std::fs::remove_file(&path).unwrap();
     }
 
@@ -441,9 +476,9 @@ mod tests {
         let block = encoder.finish().unwrap();
         let size = (block.len() as u32).to_le_bytes();
         std::fs::write(&path, [FORMAT_2, &size, &block].concat()).unwrap();
-        let recording = Recording::read(&path).unwrap();
+        let (events, flaw) = read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(recording.flaw, None);
+        assert_eq!(flaw, None);
         let sent = Transaction {
             id: 7,
             node: 12,
@@ -465,7 +500,7 @@ mod tests {
             thread: None,
             what,
         });
-        assert_eq!(recording.events, expected);
+        assert_eq!(events, expected);
     }
 
     #[test]
@@ -473,7 +508,7 @@ mod tests {
         let path = scratch("old");
         let message = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            Recording::read(&path).err().unwrap().to_string()
+            read(&path).err().unwrap().to_string()
         };
         let old = message(b"{\"Start\":{\"anybinder_events\":1,\"boot_offset_ns\":0}}\n");
         assert!(old.contains("another version"), "{old}");

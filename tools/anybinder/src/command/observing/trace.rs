@@ -253,15 +253,12 @@ fn tree(context: &Context, arguments: &Arguments) -> Option<Tree> {
 
 fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
     let show = show(context, arguments)?;
-    let recording = Recording::read(path)?;
-    let has_data = |event: &Event| matches!(event.what, What::Data { .. });
-    if arguments.payload.is_some() && !recording.events.iter().any(has_data) {
-        note("anybinder: The recording has no data: make it with --payload.");
-    }
+    let mut names = Names::recorded();
+    let mut recording = Recording::open(path, &mut names)?;
     let mut trace = Trace {
         arguments,
         assembler: Assembler::default(),
-        names: recording.names,
+        names,
         show,
         recorder: None,
         perfetto: perfetto_file(arguments)?,
@@ -271,10 +268,15 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         tree: tree(context, arguments),
         now_ns: 0,
     };
-    for event in &recording.events {
-        trace.event(event)?;
+    let mut has_data = false;
+    while let Some(event) = recording.next(&mut trace.names) {
+        has_data |= matches!(event.what, What::Data { .. });
+        trace.event(&event)?;
         let calls = trace.assembler.take(event.time_ns);
         trace.calls(calls, Some(event.time_ns))?;
+    }
+    if arguments.payload.is_some() && !has_data {
+        note("anybinder: The recording has no data: make it with --payload.");
     }
     let lost = trace.finish(recording.boot_offset_ns)?;
     recording::check_whole(path, recording.flaw, lost)?;

@@ -5,7 +5,9 @@ use super::known::Known;
 use super::meter::Measured;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_events::calls::{Assembler, Call};
+use anybinder_events::payload::Payload;
 use anybinder_events::recording::{self, Flaw, Recording};
+use anybinder_events::thread_names::Names;
 use anybinder_mount::state_report::{Node, Process, Thread, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -16,6 +18,9 @@ use std::time::Duration;
 pub const NOT_RECORDED: &str =
     "a recording has no objects, idle threads, buffers and priorities of threads: look while the \
      system runs";
+
+/// What the calls of a recording may take of the memory.
+const BYTES_MAX: usize = 192 << 20;
 
 /// The looper flag of a thread that serves calls.
 const LOOPER_SERVES: u32 = 0x02;
@@ -30,6 +35,8 @@ pub struct Past {
     path: PathBuf,
     /// In the order in which they were over.
     calls: Vec<Made>,
+    /// What they take of the memory.
+    bytes: usize,
     /// From the first event to the last one.
     whole: Range<u64>,
     lost: u64,
@@ -43,24 +50,25 @@ fn pid(number: i32) -> u32 {
 impl Past {
     /// Fails, with advice, if the file is no recording, or one without calls.
     pub fn read(path: &Path) -> Result<Past> {
-        let recording = Recording::read(path)?;
-        let mut names = recording.names;
+        let mut names = Names::recorded();
+        let mut recording = Recording::open(path, &mut names)?;
         let mut assembler = Assembler::default();
-        let times = recording.events.iter().map(|event| event.time_ns);
-        let (first_ns, last_ns) = (times.clone().min(), times.max());
         let mut past = Past {
             path: path.to_path_buf(),
             calls: Vec::new(),
-            whole: first_ns.unwrap_or(0)..last_ns.unwrap_or(0),
+            bytes: 0,
+            whole: u64::MAX..0,
             lost: 0,
-            flaw: recording.flaw,
+            flaw: None,
         };
-        for event in &recording.events {
-            assembler.push(event, &mut names);
-            past.add(assembler.take(event.time_ns), event.time_ns);
+        while let Some(event) = recording.next(&mut names) {
+            let time_ns = event.time_ns;
+            past.whole = past.whole.start.min(time_ns)..past.whole.end.max(time_ns);
+            assembler.push(&event, &mut names);
+            past.add(assembler.take(time_ns), time_ns)?;
         }
-        past.add(assembler.finish(), u64::MAX);
-        past.lost = assembler.lost;
+        past.add(assembler.finish(), u64::MAX)?;
+        (past.lost, past.flaw) = (assembler.lost, recording.flaw);
         // A service may have been named after it was called.
         past.calls
             .iter_mut()
@@ -76,11 +84,27 @@ impl Past {
     }
 
     /// `given_up_ns`: when nothing more was known of those that are not over.
-    fn add(&mut self, calls: Vec<Call>, given_up_ns: u64) {
-        self.calls.extend(calls.into_iter().map(|call| Made {
-            until_ns: call.done_ns.unwrap_or(given_up_ns),
-            call,
-        }));
+    fn add(&mut self, calls: Vec<Call>, given_up_ns: u64) -> Result<()> {
+        for mut call in calls {
+            // It is not shown.
+            (call.request_data, call.reply_data) = (Payload::default(), Payload::default());
+            self.bytes += call.bytes();
+            self.calls.push(Made {
+                until_ns: call.done_ns.unwrap_or(given_up_ns),
+                call,
+            });
+        }
+        match self.bytes > BYTES_MAX {
+            false => Ok(()),
+            true => Err(Error::with_advice(
+                format!(
+                    "The recording {} has more than {} calls, which is too many to be kept.",
+                    self.path.display(),
+                    self.calls.len()
+                ),
+                "`anybinder trace --summary --from FILE` shows any number.",
+            )),
+        }
     }
 
     /// The time of the given length that ends so long after the first call; None: all.
@@ -331,6 +355,7 @@ mod tests {
         Past {
             path: PathBuf::from("calls.rec"),
             calls,
+            bytes: 0,
             whole: 1_000_000_000..10_000_000_000,
             lost: 0,
             flaw: None,

@@ -22,9 +22,37 @@ struct Method {
     errors: u64,
     bytes: u64,
     /// Times of the calls that are over.
-    times: Histogram<u64>,
-    /// When the calls were sent that are not over.
-    unfinished: Vec<u64>,
+    times: Histogram<u32>,
+    unfinished: Unfinished,
+}
+
+/// The calls that are not over.
+#[derive(Default)]
+struct Unfinished {
+    count: u64,
+    /// When the first of them was sent, and the sum of when each was.
+    first_ns: Option<u64>,
+    sum_ns: u128,
+}
+
+impl Unfinished {
+    fn add(&mut self, sent_ns: u64) {
+        self.count += 1;
+        self.first_ns = Some(
+            self.first_ns
+                .map_or(sent_ns, |first_ns| first_ns.min(sent_ns)),
+        );
+        self.sum_ns += u128::from(sent_ns);
+    }
+
+    /// How long the oldest has taken by a time, and all together.
+    fn until(&self, now_ns: u64) -> (Option<u64>, u64) {
+        let all_ns = (u128::from(now_ns) * u128::from(self.count)).saturating_sub(self.sum_ns);
+        let oldest_ns = self
+            .first_ns
+            .map(|first_ns| now_ns.saturating_sub(first_ns));
+        (oldest_ns, u64::try_from(all_ns).unwrap_or(u64::MAX))
+    }
 }
 
 /// How many methods have rows of their own, and what the others are called.
@@ -101,7 +129,7 @@ impl Summary {
             errors: 0,
             bytes: 0,
             times: Histogram::new_with_bounds(1, MAX_NS, 3).expect("constant bounds"),
-            unfinished: Vec::new(),
+            unfinished: Unfinished::default(),
         });
         method.target = method.target.take().filter(|known| *known == target);
         method.calls += 1;
@@ -109,15 +137,14 @@ impl Summary {
         method.bytes += call.size + call.reply_size;
         match call.duration_ns().filter(|_| !call.unfinished) {
             Some(time) => method.times.saturating_record(time.max(1)),
-            None => method.unfinished.push(call.sent_ns),
+            None => method.unfinished.add(call.sent_ns),
         }
     }
 
     fn row(&self, (group, code): &(String, u32), method: &Method) -> Row {
         let times = &method.times;
         let any = |value: u64| (!times.is_empty()).then_some(value);
-        let waiting = method.unfinished.iter();
-        let waiting = waiting.map(|sent_ns| self.last_ns.saturating_sub(*sent_ns));
+        let (oldest_ns, waiting_ns) = method.unfinished.until(self.last_ns);
         let over_ns = times.mean() * times.len() as f64;
         Row {
             target: match &method.target {
@@ -133,9 +160,9 @@ impl Summary {
             p99_ns: any(times.value_at_quantile(0.99)),
             max_ns: any(times.max()),
             bytes: method.bytes,
-            unfinished: method.unfinished.len() as u64,
-            oldest_ns: waiting.clone().max(),
-            total_ns: over_ns as u64 + waiting.sum::<u64>(),
+            unfinished: method.unfinished.count,
+            oldest_ns,
+            total_ns: (over_ns as u64).saturating_add(waiting_ns),
         }
     }
 

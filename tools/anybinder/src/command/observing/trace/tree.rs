@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 /// How long a call that is over waits for those below it.
 const PATIENCE_NS: u64 = 1_000_000_000;
+/// Below so many calls, which only a forged recording has, one stands for itself.
+const DEPTH_MAX: u32 = 1000;
 
 #[derive(Default)]
 struct Node {
@@ -16,6 +18,7 @@ struct Node {
     call: Option<Call>,
     /// Calls below this one, and itself, that are not over.
     open: u32,
+    depth: u32,
 }
 
 /// A call at its depth in a tree.
@@ -65,9 +68,13 @@ impl Tree {
         if self.nodes.contains_key(&id) {
             return;
         }
-        let parent = parent.filter(|parent| *parent != id && self.nodes.contains_key(parent));
+        let depth_of = |parent: &u32| Some(self.nodes.get(parent)?.depth + 1);
+        let depth = parent.as_ref().and_then(depth_of).unwrap_or(0);
+        let parent = parent
+            .filter(|parent| *parent != id && depth < DEPTH_MAX && self.nodes.contains_key(parent));
         let node = Node {
             parent,
+            depth: parent.map_or(0, |_| depth),
             ..Node::default()
         };
         self.nodes.insert(id, node);
