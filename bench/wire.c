@@ -3,9 +3,8 @@
  * A wire: the connection of one thread to a binder device.
  *
  * It makes the system calls that libbinder makes: a caller needs one BINDER_WRITE_READ per call,
- * which also frees the buffer of the previous reply; a server needs two, one to reply, which
- * returns at once with BR_TRANSACTION_COMPLETE, and one to wait for the next call. With
- * TF_DEFER_COMPLETE it needs one: the reply is written as the next call is waited for.
+ * which also frees the buffer of the previous reply; a server needs two, as the one that replies
+ * returns at once with BR_TRANSACTION_COMPLETE, unless the reply has TF_DEFER_COMPLETE.
  */
 #include "bench/wire.h"
 

@@ -58,7 +58,8 @@ const COUNT_PAIRS: [u32; 2] = [1, 4];
 const TARGET: f64 = 0.8;
 
 /// Peers of bench-ipc that are not plain calls, and how many operations each of their calls is.
-const OPERATIONS: [(&str, &str, u32); 7] = [
+const OPERATIONS: [(&str, &str, u32); 8] = [
+    ("deferred", "call, the end of its reply deferred", 1),
     ("oneway", "one-way call, received", 2),
     ("object", "call, a new object in the reply, released", 1),
     ("handle", "call, a handle in it", 1),
