@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors that end a command: one sentence says what is wrong, one what to do about it, and a kind
 //! decides the exit status.
-use crate::output::harmless;
+use crate::escape::harmless;
 use std::fmt;
 
 /// What kind of error ends a command. The exit statuses are part of the interface: scripts rely on

@@ -9,6 +9,7 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod error;
+mod escape;
 pub mod interrupt;
 pub mod new_file;
 pub mod output;
