@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import os
 import queue
+import signal
 
 import pytest
 from anybinder.bus import Bus
@@ -208,3 +209,24 @@ def test_a_daemon_that_returns_has_the_devices(bus, plugins):
     assert next(one for one in lists if "Unhealthy" not in one.values())
     with manager_of(bus.path("pod0-vndbinder")) as is_made:
         assert is_made
+
+
+def test_no_call_waits_for_a_server_that_is_stopped(bus, plugins):
+    """The kubelet admits no pod of the node while one waits."""
+    own, _ = plugins
+    server = bus.server_pid()
+    lists = own.lists()
+    assert "Healthy" in next(lists).values()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        for _ in range(2):
+            with pytest.raises(grpc.RpcError) as refused:
+                own.allocate(["pod0"])
+            assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
+            next(one for one in lists if "Healthy" not in one.values())
+            own.call("GetDevicePluginOptions")
+            lists = own.lists()
+    finally:
+        os.kill(server, signal.SIGCONT)
+    next(one for one in lists if "Unhealthy" not in one.values())
+    check_contexts(own)

@@ -10,6 +10,9 @@ pub const OPTIONS: &str = "/v1beta1.DevicePlugin/GetDevicePluginOptions";
 pub const WATCH: &str = "/v1beta1.DevicePlugin/ListAndWatch";
 pub const ALLOCATE: &str = "/v1beta1.DevicePlugin/Allocate";
 
+pub const HEALTHY: &str = "Healthy";
+pub const UNHEALTHY: &str = "Unhealthy";
+
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Empty {}
 
@@ -41,11 +44,19 @@ pub struct DeviceList {
     pub devices: Vec<Device>,
 }
 
+impl DeviceList {
+    /// Whether one of them may be given to a container: all are of one mount.
+    pub fn is_healthy(&self) -> bool {
+        let first = self.devices.first();
+        first.is_some_and(|device| device.health == HEALTHY)
+    }
+}
+
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Device {
     #[prost(string, tag = "1")]
     pub id: String,
-    /// `Healthy` or `Unhealthy`.
+    /// HEALTHY or UNHEALTHY
     #[prost(string, tag = "2")]
     pub health: String,
 }

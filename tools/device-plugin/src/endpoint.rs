@@ -6,6 +6,8 @@
 use crate::api::{self, DeviceList, Empty, RegisterRequest};
 use crate::kubelet_service::Plugin;
 use crate::pool::Pool;
+use crate::worker::NoAnswer;
+use anybinder_cli::output::{note, say};
 use std::error::Error;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,22 +60,23 @@ async fn register(kubelet: &Path, resource: &Resource) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Devices that are to be listed, made where they are missing.
+/// Devices that are to be listed, made where they are missing. They are healthy if the mount is
+/// served and its files answer; neither question can keep this from returning.
 async fn look(pool: &Arc<Pool>) -> DeviceList {
-    let pool = pool.clone();
-    let work = move || {
-        let devices = pool.list();
-        if devices
-            .first()
-            .is_some_and(|device| device.health == "Healthy")
-        {
-            if let Err(err) = pool.prepare() {
-                eprintln!("anybinder-device-plugin: {err}");
-            }
+    let asked = pool.clone();
+    let asking = tokio::task::spawn_blocking(move || asked.is_served());
+    let mut is_healthy = asking.await.unwrap_or(false);
+    if is_healthy {
+        let asked = pool.clone();
+        match pool.worker.run(move || asked.prepare()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(err)) => note(format_args!("anybinder-device-plugin: {err}")),
+            Err(NoAnswer) => is_healthy = false,
         }
-        DeviceList { devices }
-    };
-    tokio::task::spawn_blocking(work).await.unwrap_or_default()
+    }
+    DeviceList {
+        devices: pool.list(is_healthy),
+    }
 }
 
 /// Serves until a kubelet has taken the place of the one that is registered with.
@@ -94,7 +97,10 @@ async fn serve_one_kubelet(directory: &Path, resource: &Resource) -> Result<(), 
     let server = tokio::spawn(server);
     let result = match register(&kubelet, resource).await {
         Ok(()) => {
-            println!("anybinder-device-plugin: {} is registered", resource.name);
+            say(format_args!(
+                "anybinder-device-plugin: {} is registered",
+                resource.name
+            ));
             // A kubelet that has begun since then has removed our socket.
             let serving = identity(&kubelet);
             while identity(&kubelet) == serving && identity(&socket) == ours && ours.is_some() {
@@ -120,7 +126,10 @@ pub async fn serve(directory: PathBuf, resource: Resource) {
         };
         // An error that stays is said once.
         if text != said {
-            eprintln!("anybinder-device-plugin: {}: {text}", resource.name);
+            note(format_args!(
+                "anybinder-device-plugin: {}: {text}",
+                resource.name
+            ));
         }
         said = text;
         tokio::time::sleep(INTERVAL).await;

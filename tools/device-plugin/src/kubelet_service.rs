@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The plugin as a gRPC service: which call is answered by what.
-use crate::api::{self, AllocateRequest, DeviceList, Empty, Options};
-use crate::pool::Pool;
+use crate::api::{self, AllocateRequest, AllocateResponse, DeviceList, Empty, Options};
+use crate::pool::{Pool, Refusal};
+use crate::worker::NoAnswer;
 use std::convert::Infallible;
 use std::future::{ready, Future};
 use std::sync::Arc;
@@ -57,22 +58,34 @@ async fn follow(
     Grpc::new(codec).server_streaming(service, request).await
 }
 
-/// The file system is asked in a thread of its own: it may take its time.
-async fn allocate(
-    pool: Arc<Pool>,
-    request: AllocateRequest,
-) -> Result<api::AllocateResponse, Status> {
-    let containers = request.containers;
-    let work = move || {
-        containers
-            .iter()
-            .map(|one| pool.allocate(&one.ids))
-            .collect()
-    };
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(containers)) => Ok(api::AllocateResponse { containers }),
-        Ok(Err(err)) => Err(Status::failed_precondition(err.to_string())),
-        Err(err) => Err(Status::internal(err.to_string())),
+/// What the kubelet is told while the mount does not answer.
+fn unavailable() -> Status {
+    Status::unavailable("the Binder devices of this node are not served: see `anybinder status`")
+}
+
+impl Plugin {
+    /// Has `work` look at the mount. Fails at once while the devices are listed as unhealthy, and
+    /// soon if the mount does not answer.
+    async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Pool) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Status> {
+        if !self.list.borrow().is_healthy() {
+            return Err(unavailable());
+        }
+        let pool = self.pool.clone();
+        let done = self.pool.worker.run(move || work(&pool)).await;
+        let refused = |err: Refusal| Status::failed_precondition(err.to_string());
+        done.map_err(|NoAnswer| unavailable())?.map_err(refused)
+    }
+
+    async fn allocate(&self, request: AllocateRequest) -> Result<AllocateResponse, Status> {
+        let work = move |pool: &Pool| {
+            let containers = request.containers.iter();
+            containers.map(|one| pool.allocate(&one.ids)).collect()
+        };
+        let containers = self.ask(work).await?;
+        Ok(AllocateResponse { containers })
     }
 }
 
@@ -91,7 +104,7 @@ impl Service<http::Request<Body>> for Plugin {
             Ok(match request.uri().path() {
                 api::OPTIONS => unary(request, |_: Empty| ready(Ok(Options::default()))).await,
                 api::WATCH => follow(plugin.list, request).await,
-                api::ALLOCATE => unary(request, |asked| allocate(plugin.pool.clone(), asked)).await,
+                api::ALLOCATE => unary(request, |asked| plugin.allocate(asked)).await,
                 _ => Status::unimplemented("not announced by the options").into_http(),
             })
         })

@@ -4,6 +4,7 @@ mod api;
 mod endpoint;
 mod kubelet_service;
 mod pool;
+mod worker;
 
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{signal, SignalKind};
+use worker::Worker;
 
 /// No node runs more containers.
 const MOST: i64 = 10_000;
@@ -65,6 +67,7 @@ fn resources(arguments: &Arguments, mount: &Mount) -> Vec<Resource> {
             kind,
             mount: mount.clone(),
             count,
+            worker: Worker::default(),
         }),
     };
     offered.map(resource).collect()
@@ -88,11 +91,16 @@ async fn run(arguments: Arguments, mount: Mount) -> std::io::Result<()> {
 
 fn serve(arguments: Arguments) -> Result<ExitCode> {
     let mount = Mount::new(Some(arguments.mount.clone()), None)?;
+    // A child that asked a mount without an answer is waited for by nobody.
+    // SAFETY: a plain call.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let doing = || "serving the kubelet".to_string();
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().build();
-    runtime
-        .and_then(|runtime| runtime.block_on(run(arguments, mount)))
-        .doing(|| "serving the kubelet".to_string())?;
+    let runtime = builder.enable_all().build().doing(doing)?;
+    let outcome = runtime.block_on(run(arguments, mount));
+    // A thread that waits for the mount must not keep the plugin's pod from ending.
+    runtime.shutdown_background();
+    outcome.doing(doing)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,17 +5,22 @@
 //! and `/dev/binderfs/NAME`. They are made anew when a pod gets them, so that nobody who had the
 //! context before has a part in it. The names stay: a container that is started again finds what
 //! its pod got. No container gets the directory of the mount, where the devices of all pods are.
-use crate::api::{Bind, ContainerResponse, Device, Node};
+use crate::api::{Bind, ContainerResponse, Device, Node, HEALTHY, UNHEALTHY};
+use crate::worker::Worker;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The devices that Android's programs look for.
 const NAMES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
+/// How long one look at the devices may go on making them.
+const SLICE: Duration = Duration::from_secs(1);
 /// What libbinder reads to know what the driver can do.
 const FEATURES: &str = "features";
 
@@ -33,6 +38,7 @@ pub struct Pool {
     pub mount: Mount,
     /// How many containers may have one at a time.
     pub count: u32,
+    pub worker: Worker,
 }
 
 #[derive(Debug)]
@@ -61,16 +67,23 @@ fn is_of_a_pod(device: &str) -> bool {
 }
 
 impl Pool {
-    /// All that there are, healthy if the devices are served.
-    pub fn list(&self) -> Vec<Device> {
-        let served = matches!(self.mount.backend(), Backend::Daemon | Backend::Kernel);
-        let health = if served { "Healthy" } else { "Unhealthy" };
-        (0..self.count)
-            .map(|number| Device {
-                id: format!("{}{number}", self.prefix()),
-                health: health.into(),
-            })
-            .collect()
+    /// Whether a daemon or the kernel serves the mount. Takes some seconds if it does not answer.
+    pub fn is_served(&self) -> bool {
+        matches!(self.mount.backend(), Backend::Daemon | Backend::Kernel)
+    }
+
+    /// All that there are.
+    pub fn list(&self, is_healthy: bool) -> Vec<Device> {
+        let health = if is_healthy { HEALTHY } else { UNHEALTHY };
+        let device = |id| Device {
+            id,
+            health: health.into(),
+        };
+        self.ids().map(device).collect()
+    }
+
+    fn ids(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.count).map(|number| format!("{}{number}", self.prefix()))
     }
 
     fn prefix(&self) -> &'static str {
@@ -88,18 +101,27 @@ impl Pool {
             .is_some_and(|number| number < self.count && id == format!("{}{number}", self.prefix()))
     }
 
-    /// Makes the devices that are missing, which a pod of before may look for.
+    /// Makes devices that are missing, which a pod of before may look for: all of them, or as many
+    /// as SLICE allows.
     pub fn prepare(&self) -> Result<(), Refusal> {
-        if self.kind == Kind::Shared {
-            return Ok(());
+        let start = Instant::now();
+        match self.kind {
+            Kind::Own => self.make_missing(self.ids().take_while(|_| start.elapsed() < SLICE)),
+            Kind::Shared => Ok(()),
         }
-        for number in 0..self.count {
-            for name in NAMES {
-                let name = format!("{}{number}-{name}", self.prefix());
-                if self.mount.file(&name).symlink_metadata().is_ok() {
-                    continue;
+    }
+
+    fn make_missing(&self, ids: impl Iterator<Item = String>) -> Result<(), Refusal> {
+        let there: HashSet<String> = self.mount.devices().into_iter().collect();
+        for id in ids {
+            let wanted = NAMES.map(|name| format!("{id}-{name}"));
+            for name in wanted.into_iter().filter(|name| !there.contains(name)) {
+                match add_device(&self.mount.path, &name) {
+                    Err(err) if err.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(Refusal::Unmade(name, err));
+                    }
+                    _ => {}
                 }
-                add_device(&self.mount.path, &name).map_err(|err| Refusal::Unmade(name, err))?;
             }
         }
         Ok(())
