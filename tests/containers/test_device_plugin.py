@@ -59,6 +59,7 @@ class Kubelet(grpc.GenericRpcHandler):
         return grpc.unary_unary_rpc_method_handler(self.register)
 
     def register(self, request, _):
+        assert fields(request, 4) == [b"\x08\x01"]
         self.registered.put(texts(request, 1, 2, 3))
         return b""
 
@@ -182,11 +183,31 @@ def test_wrong_requests_are_refused(plugins, ids):
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
 
 
-def test_neither_option_is_announced(plugins):
-    assert plugins[0].call("GetDevicePluginOptions") == b""
+def test_only_the_call_before_a_start_is_announced(plugins):
+    assert plugins[0].call("GetDevicePluginOptions") == b"\x08\x01"
     with pytest.raises(grpc.RpcError) as refused:
-        plugins[0].call("PreStartContainer")
+        plugins[0].call("GetPreferredAllocation")
     assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def before_start(plugin, *ids):
+    plugin.call("PreStartContainer", message(*[(1, one.encode()) for one in ids]))
+
+
+def test_a_container_that_starts_again_finds_devices(bus, plugins):
+    """They are made, or it does not start: the runtime would make directories of their names."""
+    own, shared = plugins
+    given, = own.allocate(["pod0"])
+    os.unlink(given["/dev/hwbinder"])
+    before_start(own, "pod0")
+    before_start(shared, "shared0")
+    with manager_of(given["/dev/hwbinder"]) as is_made:
+        assert is_made
+    bus.run("down")
+    os.makedirs(given["/dev/binder"])
+    for plugin, one in ((own, "pod0"), (shared, "shared0"), (own, "pod3")):
+        with pytest.raises(grpc.RpcError):
+            before_start(plugin, one)
 
 
 def test_shared_devices_are_the_machines(bus, plugins):

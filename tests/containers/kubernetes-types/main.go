@@ -145,7 +145,7 @@ func talk(limit context.Context, address, mount string) {
 	client := plugin.NewDevicePluginClient(connection)
 	options, err := client.GetDevicePluginOptions(limit, &plugin.Empty{})
 	must(err, "options")
-	mustBe(!options.PreStartRequired && !options.GetPreferredAllocationAvailable,
+	mustBe(options.PreStartRequired && !options.GetPreferredAllocationAvailable,
 		"options", options)
 	fmt.Println("ok options")
 
@@ -175,6 +175,12 @@ func talk(limit context.Context, address, mount string) {
 	features := paths["/dev/binderfs/features"]
 	mustBe(features != nil && features.ReadOnly && len(one.Mounts) == 7, "mounts", one)
 	fmt.Println("ok allocation")
+
+	_, err = client.PreStartContainer(limit, &plugin.PreStartContainerRequest{
+		DevicesIDs: []string{"pod1"},
+	})
+	must(err, "before the start")
+	fmt.Println("ok before the start")
 }
 
 func main() {

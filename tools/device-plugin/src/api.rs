@@ -9,6 +9,7 @@ pub const REGISTER: &str = "/v1beta1.Registration/Register";
 pub const OPTIONS: &str = "/v1beta1.DevicePlugin/GetDevicePluginOptions";
 pub const WATCH: &str = "/v1beta1.DevicePlugin/ListAndWatch";
 pub const ALLOCATE: &str = "/v1beta1.DevicePlugin/Allocate";
+pub const BEFORE_START: &str = "/v1beta1.DevicePlugin/PreStartContainer";
 
 pub const HEALTHY: &str = "Healthy";
 pub const UNHEALTHY: &str = "Unhealthy";
@@ -16,13 +17,25 @@ pub const UNHEALTHY: &str = "Unhealthy";
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Empty {}
 
-/// Neither option is used by this plugin, nor are the calls that they announce.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Options {
+    /// BEFORE_START is called before each start of a container.
     #[prost(bool, tag = "1")]
     pub pre_start_required: bool,
     #[prost(bool, tag = "2")]
     pub get_preferred_allocation_available: bool,
+}
+
+/// What this plugin answers to OPTIONS, and registers with.
+pub const OURS: Options = Options {
+    pre_start_required: true,
+    get_preferred_allocation_available: false,
+};
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct BeforeStart {
+    #[prost(string, repeated, tag = "1")]
+    pub ids: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

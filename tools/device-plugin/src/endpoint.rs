@@ -52,7 +52,7 @@ async fn register(kubelet: &Path, resource: &Resource) -> Result<(), Failure> {
         version: api::VERSION.into(),
         endpoint: resource.socket.clone(),
         resource_name: resource.name.clone(),
-        options: None,
+        options: Some(api::OURS),
     });
     let codec = ProstCodec::<RegisterRequest, Empty>::default();
     let path = PathAndQuery::from_static(api::REGISTER);

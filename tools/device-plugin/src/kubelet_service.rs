@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The plugin as a gRPC service: which call is answered by what.
-use crate::api::{self, AllocateRequest, AllocateResponse, DeviceList, Empty, Options};
+use crate::api::{self, AllocateRequest, AllocateResponse, BeforeStart, DeviceList, Empty};
 use crate::pool::{Pool, Refusal};
 use crate::worker::NoAnswer;
 use std::convert::Infallible;
@@ -87,6 +87,11 @@ impl Plugin {
         let containers = self.ask(work).await?;
         Ok(AllocateResponse { containers })
     }
+
+    async fn check(&self, request: BeforeStart) -> Result<Empty, Status> {
+        self.ask(move |pool: &Pool| pool.check(&request.ids)).await?;
+        Ok(Empty {})
+    }
 }
 
 impl Service<http::Request<Body>> for Plugin {
@@ -102,9 +107,10 @@ impl Service<http::Request<Body>> for Plugin {
         let plugin = self.clone();
         Box::pin(async move {
             Ok(match request.uri().path() {
-                api::OPTIONS => unary(request, |_: Empty| ready(Ok(Options::default()))).await,
+                api::OPTIONS => unary(request, |_: Empty| ready(Ok(api::OURS))).await,
                 api::WATCH => follow(plugin.list, request).await,
                 api::ALLOCATE => unary(request, |asked| plugin.allocate(asked)).await,
+                api::BEFORE_START => unary(request, |asked| plugin.check(asked)).await,
                 _ => Status::unimplemented("not announced by the options").into_http(),
             })
         })

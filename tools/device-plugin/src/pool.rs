@@ -45,6 +45,8 @@ pub struct Pool {
 pub enum Refusal {
     Several(usize),
     Unknown(String),
+    /// Nothing is mounted.
+    NotServed,
     Unmade(String, io::Error),
 }
 
@@ -53,6 +55,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Several(count) => write!(out, "a container takes 1 of it, not {count}"),
             Refusal::Unknown(id) => write!(out, "there is no device {id}"),
+            Refusal::NotServed => write!(out, "the Binder devices of this node are not served"),
             Refusal::Unmade(name, err) => write!(out, "cannot make the device {name}: {err}"),
         }
     }
@@ -134,14 +137,30 @@ impl Pool {
         }
     }
 
+    /// The id of one of them. Fails if there are several, or none of that name.
+    fn known<'a>(&self, ids: &'a [String]) -> Result<&'a String, Refusal> {
+        match ids {
+            [id] if self.has(id) => Ok(id),
+            [id] => Err(Refusal::Unknown(id.clone())),
+            _ => Err(Refusal::Several(ids.len())),
+        }
+    }
+
+    /// Makes what is missing of the devices `ids`, whose container is about to start, perhaps not
+    /// for the first time. Fails if nothing is mounted: the runtime would then make directories in
+    /// place of the devices.
+    pub fn check(&self, ids: &[String]) -> Result<(), Refusal> {
+        let id = self.known(ids)?;
+        match self.kind {
+            Kind::Own if self.mount.is_binderfs() => self.make_missing(std::iter::once(id.clone())),
+            Kind::Shared if !self.mount.devices().is_empty() => Ok(()),
+            _ => Err(Refusal::NotServed),
+        }
+    }
+
     /// What a container that gets the devices `ids` has to find.
     pub fn allocate(&self, ids: &[String]) -> Result<ContainerResponse, Refusal> {
-        let [id] = ids else {
-            return Err(Refusal::Several(ids.len()));
-        };
-        if !self.has(id) {
-            return Err(Refusal::Unknown(id.clone()));
-        }
+        let id = self.known(ids)?;
         let mut response = ContainerResponse::default();
         for (device, name) in self.devices(id)? {
             for directory in ["/dev", DEFAULT_PATH] {
