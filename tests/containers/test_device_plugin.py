@@ -6,11 +6,12 @@ import contextlib
 import os
 import queue
 import signal
+import subprocess
 
 import pytest
 from anybinder.bus import Bus
 from anybinder.driver import Client
-from anybinder.process import PATIENCE_S
+from anybinder.process import PATIENCE_S, in_own_mounts
 
 grpc = pytest.importorskip("grpc", reason="needs python3-grpcio: `make setup` installs it")
 NAMES = ("binder", "hwbinder", "vndbinder")
@@ -136,7 +137,8 @@ def started_bus(root, program):    # pylint: disable=unused-argument
 def directory(bus, program, tmp_path):
     """The directory of a kubelet, which comes up later than the plugin."""
     words = [program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path)]
-    with bus.started(*words, "--contexts=3", "--shared=2", is_program=True, stdout=None):
+    with open(f"{bus.directory}/log", "w", encoding="utf-8") as log, bus.started(
+            *words, "--contexts=3", "--shared=2", is_program=True, stdout=log):
         yield str(tmp_path)
 
 
@@ -181,6 +183,41 @@ def test_wrong_requests_are_refused(plugins, ids):
     with pytest.raises(grpc.RpcError) as refused:
         plugins[0].allocate(ids)
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+# Makes the mounts of a container as a runtime does, those with short paths first.
+MOUNTS = """
+root=$1; shift
+mount -t tmpfs tmpfs "$root"
+while [ $# -gt 0 ]; do
+    if [ -d "$2" ]; then mkdir -p "$root$1"; else mkdir -p "$root${1%/*}"; touch "$root$1"; fi
+    mount --bind "$2" "$root$1"; shift 2
+done
+"""
+
+
+def test_a_container_cannot_have_both_resources(plugins, tmp_path):
+    """The kubelet tells no plugin, and drops what two of them give at the same path."""
+    own, = plugins[0].allocate(["pod0"])
+    shared, = plugins[1].allocate(["shared0"])
+    os.mkdir(f"{tmp_path}/root")
+    for given, fits in ((own, True), (shared, True), ({**own, **shared}, False)):
+        words = [word for path in sorted(given, key=lambda path: path.count("/"))
+                 for word in (path, given[path])]
+        made = subprocess.run(in_own_mounts("sh", "-ec", MOUNTS, "sh", f"{tmp_path}/root", *words),
+                              stderr=subprocess.PIPE, text=True, check=False)
+        assert (made.returncode == 0) == fits, made.stderr
+        assert fits or "one-binder-resource" in made.stderr
+
+
+def test_what_is_given_is_logged(bus, plugins):
+    plugins[0].allocate(["pod0"], ["pod2"])
+    with pytest.raises(grpc.RpcError):
+        plugins[1].allocate(["shared7"])
+    with open(f"{bus.directory}/log", encoding="utf-8") as file:
+        log = file.read()
+    assert "anybinder.dev/binder: pod0, pod2: given\n" in log, log
+    assert "anybinder.dev/binder-shared: shared7: not given: there is no device" in log, log
 
 
 def test_only_the_call_before_a_start_is_announced(plugins):

@@ -173,7 +173,7 @@ func talk(limit context.Context, address, mount string) {
 	mustBe(binder != nil && binder.HostPath == filepath.Join(mount, "pod1-binder") &&
 		!binder.ReadOnly, "binder", one)
 	features := paths["/dev/binderfs/features"]
-	mustBe(features != nil && features.ReadOnly && len(one.Mounts) == 7, "mounts", one)
+	mustBe(features != nil && features.ReadOnly && len(one.Mounts) == 8, "mounts", one)
 	fmt.Println("ok allocation")
 
 	_, err = client.PreStartContainer(limit, &plugin.PreStartContainerRequest{

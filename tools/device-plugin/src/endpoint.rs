@@ -90,9 +90,13 @@ async fn serve_one_kubelet(directory: &Path, resource: &Resource) -> Result<(), 
     let incoming = UnixListenerStream::new(UnixListener::bind(&socket)?);
     let ours = identity(&socket);
     let (changed, list) = watch::channel(look(&resource.pool).await);
-    let pool = resource.pool.clone();
+    let plugin = Plugin {
+        name: resource.name.clone(),
+        pool: resource.pool.clone(),
+        list,
+    };
     let server = Server::builder()
-        .add_service(Plugin { pool, list })
+        .add_service(plugin)
         .serve_with_incoming(incoming);
     let server = tokio::spawn(server);
     let result = match register(&kubelet, resource).await {

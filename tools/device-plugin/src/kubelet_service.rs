@@ -3,6 +3,7 @@
 use crate::api::{self, AllocateRequest, AllocateResponse, BeforeStart, DeviceList, Empty};
 use crate::pool::{Pool, Refusal};
 use crate::worker::NoAnswer;
+use anybinder_cli::output::say;
 use std::convert::Infallible;
 use std::future::{ready, Future};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use tower::service_fn;
 
 #[derive(Clone)]
 pub struct Plugin {
+    /// The resource, for messages.
+    pub name: String,
     pub pool: Arc<Pool>,
     /// What the kubelet is told whenever it changes.
     pub list: watch::Receiver<DeviceList>,
@@ -80,16 +83,27 @@ impl Plugin {
     }
 
     async fn allocate(&self, request: AllocateRequest) -> Result<AllocateResponse, Status> {
+        let ids = request.containers.iter().map(|one| one.ids.join("+"));
+        let ids = ids.collect::<Vec<String>>().join(", ");
         let work = move |pool: &Pool| {
             let containers = request.containers.iter();
             containers.map(|one| pool.allocate(&one.ids)).collect()
         };
-        let containers = self.ask(work).await?;
-        Ok(AllocateResponse { containers })
+        let given = self.ask(work).await;
+        let what = match &given {
+            Ok(_) => "given".to_string(),
+            Err(status) => format!("not given: {}", status.message()),
+        };
+        say(format_args!(
+            "anybinder-device-plugin: {}: {ids}: {what}",
+            self.name
+        ));
+        Ok(AllocateResponse { containers: given? })
     }
 
     async fn check(&self, request: BeforeStart) -> Result<Empty, Status> {
-        self.ask(move |pool: &Pool| pool.check(&request.ids)).await?;
+        self.ask(move |pool: &Pool| pool.check(&request.ids))
+            .await?;
         Ok(Empty {})
     }
 }

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The devices that Android's programs look for.
 const NAMES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
+/// Where a container finds which of the resources it has.
+const ONE_RESOURCE: &str = "/dev/.one-binder-resource";
 /// How long one look at the devices may go on making them.
 const SLICE: Duration = Duration::from_secs(1);
 /// What libbinder reads to know what the driver can do.
@@ -172,8 +174,23 @@ impl Pool {
         if features.is_dir() {
             let inside = Path::new(DEFAULT_PATH).join(FEATURES);
             self.place(&mut response, &features, &inside);
+            self.exclude_other(&mut response, &features);
         }
         Ok(response)
+    }
+
+    /// Keeps a container from starting that asks for both resources: nobody is told that it does,
+    /// and the kubelet would give it the devices of either. For one resource ONE_RESOURCE is a
+    /// file, for the other a directory, so that the runtime cannot make both.
+    fn exclude_other(&self, response: &mut ContainerResponse, features: &Path) {
+        let inside = Path::new(ONE_RESOURCE);
+        if self.kind == Kind::Shared {
+            return self.place(response, features, &inside.join(FEATURES));
+        }
+        let files = std::fs::read_dir(features).into_iter().flatten().flatten();
+        if let Some(file) = files.map(|entry| entry.path()).min() {
+            self.place(response, &file, inside);
+        }
     }
 
     /// The devices of the mount that a container gets, and what it calls them.
@@ -209,7 +226,7 @@ impl Pool {
             response.mounts.push(Bind {
                 container_path: text(to),
                 host_path: text(from),
-                read_only: from.ends_with(FEATURES),
+                read_only: from.starts_with(self.mount.file(FEATURES)),
             });
         }
     }
