@@ -77,6 +77,20 @@ def test_end_comes_with_umount(directory):
         until(lambda: not is_running(daemon.pid))
 
 
+def test_no_directory_takes_the_place_of_a_device(directory):
+    """As a container runtime makes them for paths that are to be bound and are missing."""
+    try:
+        for _ in range(2):
+            with Daemon(directory, "--seal") as daemon:
+                Client(daemon.path("binder")).close()
+            with pytest.raises(OSError) as refused:
+                os.mkdir(daemon.path("binder"))
+            assert refused.value.errno == errno.EROFS
+    finally:
+        subprocess.run(["umount", daemon.mnt], check=True)
+    assert not is_mounted(daemon.mnt), "there is one seal"
+
+
 @contextlib.contextmanager
 def fusectl(directory):
     """Gives a function that has the kernel end the connection of a mount, by its st_dev."""

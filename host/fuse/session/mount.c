@@ -29,6 +29,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +190,19 @@ bool mount_prepare(const char *mountpoint)
 	if (place == TAKEN)
 		log_error("%s is already mounted: an anybinderd serves it", mountpoint);
 	return place == FREE;
+}
+
+bool mount_seal(const char *mountpoint)
+{
+	struct statvfs below;
+
+	if (!statvfs(mountpoint, &below) && below.f_flag & ST_RDONLY)
+		return true;
+	if (!mount(FS_NAME, mountpoint, "tmpfs",
+		   MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755"))
+		return true;
+	log_error("cannot seal %s: %s", mountpoint, strerror(errno));
+	return false;
 }
 
 static int mount_by_helper(const char *mountpoint, bool allow_other)

@@ -33,6 +33,13 @@ char *mount_absolute(const char *path);
 bool mount_prepare(const char *mountpoint);
 
 /*
+ * Mounts an empty read-only file system at @mountpoint, which mount_prepare() has prepared, unless
+ * one is there. It stays: while no daemon serves, nobody can make files of the devices' names, as a
+ * container runtime makes a directory of each path that it shall bind and does not find.
+ */
+bool mount_seal(const char *mountpoint);
+
+/*
  * Mounts an anybinder file system at @mountpoint: by mount(2) where permitted (root, or root of a
  * separate user and mount namespace), else through fusermount3.
  * Returns the open /dev/fuse descriptor, or -1.

@@ -148,6 +148,10 @@ static const struct option_def defs[] = {
 	  store_true, FIELD(android_reports) },
 	{ "private", NULL, NULL, "only the user who starts the daemon may use the mount",
 	  store_true, FIELD(private_mount) },
+	{ "seal", NULL, NULL,
+	  "keep an empty read-only file system below the mount, so that\n" INDENT
+	  "nobody makes files there while no daemon serves",
+	  store_true, FIELD(seal) },
 	{ "help", NULL, NULL, "print this text", store_help },
 	{ "version", NULL, NULL, "print the version", store_version },
 };

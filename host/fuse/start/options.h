@@ -34,6 +34,7 @@ struct options {
 	bool selinux;			/* ask its policy */
 	bool android_reports;		/* the lines of nodes with a priority */
 	bool limit_containers;		/* each pid namespace below the daemon's is a user */
+	bool seal;			/* mount_seal() */
 	bool private_mount;		/* no allow_other: only the mounting user has access */
 };
 

@@ -495,7 +495,8 @@ static int wait_for_event(struct supervisor *self)
 /* Makes the mount and begins the connection. */
 static bool begin_mount(struct supervisor *self, const struct options *options)
 {
-	if (!mount_prepare(options->mountpoint))
+	if (!mount_prepare(options->mountpoint) ||
+	    (options->seal && !mount_seal(options->mountpoint)))
 		return false;
 	self->connection = mount_fuse(options->mountpoint, !options->private_mount);
 	if (self->connection < 0 ||
