@@ -2,6 +2,7 @@
 """Containers: the daemon of the machine in them, and one of their own. The first needs no packages;
 the others are made by the programs that people use, and are skipped where those are missing."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -25,6 +26,23 @@ def programs(program, root):    # pylint: disable=unused-argument
     pytest.param(tool, marks=LONG) for tool in TOOLS)])
 def test_containers(suite, tool):
     suite([f"{HERE}/tool_cases.sh", tool], timeout=600)
+
+
+def test_a_daemon_in_a_pod_shares_nothing_of_the_runtimes(program):
+    """What a runtime mounts for the pod in a shared directory would appear on the node."""
+    def manifests(status, *words):
+        done = subprocess.run([program("anybinder"), *words, "container", "kubernetes", "--own"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    text = manifests(0)
+    shared = re.findall(r"mountPath: (.*)\n *mountPropagation: Bidirectional", text)
+    assert shared == ["/run/anybinder-node"]
+    assert text.count("terminationMessagePath: /tmp/") == text.count("image: ")
+    manifests(0, "--mount", "/srv/b/mount")
+    for mount in ("/dev/binderfs", "/dev/b/mount", "/run/b", "/var/run/b", "/b"):
+        assert "cannot mount at" in manifests(1, "--mount", mount)
 
 
 @pytest.mark.long

@@ -184,6 +184,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Place::Any | Place::Joined => Mount::existing,
     };
     let context = Context {
+        is_mount_named: cli.mount.is_some(),
         mount: mount(cli.mount, cli.state_dir)?,
         json: cli.json,
     };

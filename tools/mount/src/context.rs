@@ -6,6 +6,8 @@ use anybinder_cli::output;
 /// The options common to all commands.
 pub struct Context {
     pub mount: Mount,
+    /// The mount is one that the user chose, not the default.
+    pub is_mount_named: bool,
     /// Print JSON instead of text.
     pub json: bool,
 }

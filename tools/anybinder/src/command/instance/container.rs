@@ -6,7 +6,7 @@ use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{note, say_lines};
 use anybinder_mount::context::Context;
 use anybinder_mount::device_access;
-use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
+use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH, NODE_PATH};
 use anybinder_mount::namespace;
 use anybinder_mount::record::Record;
 use clap::{Args, ValueEnum};
@@ -209,14 +209,47 @@ fn note_on_modes(mount: &Mount, names: &[String]) -> Option<String> {
     ))
 }
 
+/// Where runtimes mount in each container. A directory with one of these in it cannot be shared
+/// with the node: what the runtime mounts for the daemon's pod would appear there.
+const RUNTIME_MOUNTS: [&str; 7] = [
+    "/dev/shm",
+    "/etc/hosts",
+    "/proc",
+    "/run/secrets",
+    "/sys/fs/cgroup",
+    "/tmp/termination-log",
+    "/var/run/secrets",
+];
+
+/// Fails if a daemon in a pod that mounts there would harm its node.
+fn check_shareable(mount: &Path) -> Result<()> {
+    let above = mount.parent().unwrap_or(mount);
+    let mut runtimes = RUNTIME_MOUNTS.iter().map(Path::new);
+    // Runtimes walk through /dev for each privileged container, and through a mount there.
+    if !above.starts_with("/dev") && !runtimes.any(|path| path.starts_with(above)) {
+        return Ok(());
+    }
+    Err(Error::with_advice(
+        format!(
+            "A daemon in a pod cannot mount at {}: container runtimes use {} themselves.",
+            mount.display(),
+            above.display()
+        ),
+        format!("Leave --mount out, for {NODE_PATH}, or name a directory of its own."),
+    ))
+}
+
 /// The manifests are for other machines: no mount is needed here, nor is that of this user meant.
-fn for_kubernetes(mount: &Mount, arguments: &Arguments) -> Result<Output> {
+fn for_kubernetes(context: &Context, arguments: &Arguments) -> Result<Output> {
     let tool = arguments.tool;
-    let mount = match Mount::new(None, None)?.path == mount.path {
-        true => Path::new(DEFAULT_PATH),
-        false => &mount.path,
+    let mount = match context.is_mount_named {
+        true => &context.mount.path,
+        false => Path::new(NODE_PATH),
     };
     spelled(mount, tool)?;
+    if arguments.own {
+        check_shareable(mount)?;
+    }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
     if arguments.image.is_empty() || !arguments.image.chars().all(is_plain) {
         let what = format!("{} is no name of an image.", arguments.image);
@@ -233,7 +266,7 @@ fn for_kubernetes(mount: &Mount, arguments: &Arguments) -> Result<Output> {
 fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
     let tool = arguments.tool;
     if tool == Tool::Kubernetes {
-        return for_kubernetes(&context.mount, arguments);
+        return for_kubernetes(context, arguments);
     }
     if arguments.own {
         return Ok(Output {
