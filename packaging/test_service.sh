@@ -52,3 +52,30 @@ echo "$said" | grep 'another daemon serves /dev/binderfs'
 kill -KILL $(daemons)
 trap - EXIT
 soon is_clean
+
+# Elsewhere, as on a node of a cluster: links are all that /dev has.
+has_links() {
+	"$service" add-links
+	[ -e /dev/binder ] && [ -e /dev/binderfs/features ]
+}
+has_mounts() {
+	grep ' /dev/.*anybinder' /proc/self/mountinfo
+}
+mount -t tmpfs tmpfs /run
+export MOUNT=/run/node/binderfs GROUP='' DEVICES=binder
+"$service" is-wanted
+"$service" daemon &
+trap 'kill $(daemons)' EXIT
+soon has_links
+[ "$(readlink /dev/binderfs)" = "$MOUNT" ]
+has_mounts && exit 1
+"${daemon%d}" status | grep "^$MOUNT: up"
+{ "${daemon%d}" doctor || true; } | grep '^mount .*, and /dev/binderfs is a link to it'
+# shellcheck disable=SC2046 # several words
+kill $(daemons)
+trap - EXIT
+wait
+"$service" clean-up
+[ ! -L /dev/binder ] && [ ! -L /dev/binderfs ]
+mkdir "$MOUNT/binder" || exit 0
+exit 1

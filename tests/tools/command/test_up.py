@@ -67,6 +67,14 @@ def test_up_says_how_to_run(system):
     system(0, "look for /dev/binder: start.*anybinder run", "up")
 
 
+def test_doctor_on_a_node(system):
+    """Runtimes walk through /dev there, and would wait for a daemon that is stopped."""
+    system(0, "up at", "up")
+    system(0, "^mount  *ok", "doctor")
+    system.shell(0, "", "mount -t tmpfs tmpfs /var/lib && mkdir /var/lib/kubelet")
+    system(0, "^mount  *limited .*MOUNT=/run", "doctor")
+
+
 def test_up_is_asked_for_twice(present):
     present(0, "already up", "up")
 

@@ -77,6 +77,15 @@ fn default_state_dir() -> PathBuf {
     }
 }
 
+/// The mount that DEFAULT_PATH is a link to, as on nodes; else that path itself.
+fn behind_link(path: PathBuf) -> PathBuf {
+    let target = match path == Path::new(DEFAULT_PATH) {
+        true => std::fs::read_link(DEFAULT_PATH).ok(),
+        false => None,
+    };
+    target.filter(|target| target.is_absolute()).unwrap_or(path)
+}
+
 impl Mount {
     /// The mount at `path` (default: `/dev/binderfs` for root, `$XDG_RUNTIME_DIR/anybinder` for
     /// others), with files about it in `state_dir` (default: `/run/anybinder` for root,
@@ -88,7 +97,7 @@ impl Mount {
             .doing(|| format!("making {} an absolute path", path.display()))?;
         // `absolute` keeps a trailing slash; collecting the components drops it.
         Ok(Mount {
-            path: path.components().collect(),
+            path: behind_link(path.components().collect()),
             state_dir: state_dir.unwrap_or_else(default_state_dir),
         })
     }
@@ -107,7 +116,7 @@ impl Mount {
 
     /// Whether something is mounted where root's mounts are.
     pub fn is_system_mounted() -> bool {
-        mounted_fstype(Path::new(DEFAULT_PATH)).is_some()
+        mounted_fstype(&behind_link(DEFAULT_PATH.into())).is_some()
     }
 
     /// The path of a device, or of another file or directory of the mount.

@@ -169,7 +169,7 @@ fn is_default(mount: &Mount) -> bool {
     if mount.path == Path::new(DEV) {
         return true;
     }
-    if mount.path != Path::new(DEFAULT_PATH) {
+    if !same(DEFAULT_PATH, &mount.path) {
         return false;
     }
     mount

@@ -2,7 +2,7 @@
 //! Questions about the kernel: which it is, what is mounted, and whether a module can be built for
 //! it and loaded.
 use super::finding::Check;
-use anybinder_mount::mount::{Backend, Mount};
+use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH, NODE_PATH};
 use anybinder_mount::namespace::is_in_run;
 use flate2::read::GzDecoder;
 use std::fs;
@@ -16,6 +16,9 @@ const PASSTHROUGH_MIN: (u32, u32) = (6, 9);
 /// The EFI variable, whose fifth byte is 1 if Secure Boot is on.
 const SECURE_BOOT: &str =
     "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// A node of a cluster has this directory.
+const KUBELET: &str = "/var/lib/kubelet";
 
 fn release() -> String {
     rustix::system::uname()
@@ -99,9 +102,27 @@ pub fn is_installed(module: &str) -> bool {
         .any(|path| path.contains(&file))
 }
 
+fn is_linked(mount: &Mount) -> bool {
+    fs::read_link(DEFAULT_PATH).is_ok_and(|target| target == mount.path)
+}
+
 pub fn mount(mount: &Mount) -> Check {
     let path = mount.path.display();
     match mount.backend() {
+        Backend::Daemon if mount.path.starts_with("/dev") && Path::new(KUBELET).exists() => {
+            Check::limited(
+                "mount",
+                format!(
+                    "{path} is served by a daemon, on a node of a cluster, where privileged \
+                     containers need all that is in /dev to answer"
+                ),
+                format!("MOUNT={NODE_PATH} in /etc/default/anybinder, with links in /dev"),
+            )
+        }
+        Backend::Daemon if is_linked(mount) => Check::ok(
+            "mount",
+            format!("{path} is served by a daemon, and {DEFAULT_PATH} is a link to it"),
+        ),
         Backend::Daemon => Check::ok("mount", format!("{path} is served by a daemon")),
         Backend::Kernel => Check::ok("mount", format!("{path} is served by the kernel")),
         Backend::None => Check::limited(
