@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from anybinder.daemon import Daemon
+from anybinder.process import in_own_mounts
 from building import TOP
 
 HERE = f"{TOP}/tests/containers"
@@ -43,6 +44,30 @@ def test_a_daemon_in_a_pod_shares_nothing_of_the_runtimes(program):
     manifests(0, "--mount", "/srv/b/mount")
     for mount in ("/dev/binderfs", "/dev/b/mount", "/run/b", "/var/run/b", "/b"):
         assert "cannot mount at" in manifests(1, "--mount", mount)
+
+
+# A device that is bound on its own, as a pod has it, and a command in a pid namespace.
+POD = """
+mount -t tmpfs tmpfs "$1" && touch "$1/binder" && mount --bind "$2" "$1/binder"
+exec unshare --pid --fork --kill-child --mount-proc sh -c "$3"
+"""
+
+
+def test_the_example_of_a_pod(program, scratch):
+    """Its programs, which are started at once, wait for each other. They once did most times."""
+    with open(f"{TOP}/examples/kubernetes/pods.yaml", encoding="utf-8") as file:
+        script = re.search(r"- \|\n((?: {10}.*\n)+)", file.read())[1]
+    script = script.replace("/dev/binderfs", f"{scratch}/pod")
+    path = f"{os.path.dirname(program('anybinder'))}:{os.environ['PATH']}"
+    os.mkdir(f"{scratch}/pod")
+    names = [f"pod{number}-binder" for number in range(20)]
+    with Daemon(scratch, f"--devices={','.join(names)}") as daemon:
+        for name in names:
+            words = in_own_mounts("sh", "-ec", POD, "sh", f"{scratch}/pod", daemon.path(name),
+                                  script)
+            done = subprocess.run(words, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PATH": path})
+            assert done.returncode == 0 and " 00000005 " in done.stdout, done
 
 
 @pytest.mark.long

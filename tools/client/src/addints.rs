@@ -60,10 +60,11 @@ pub struct Arguments {
     name: String,
 }
 
-/// Registers the service and serves it. Returns only if that fails.
+/// Registers the service, once there is a service manager, and serves it. Returns only if that fails.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     device::open(&context.mount, device, 4)?;
+    device::wait_for_manager(&context.mount)?;
     let manager = device::manager(&context.mount, device)?;
     ProcessState::start_thread_pool();
     let service = BnAddInts::new_binder(AddInts);

@@ -9,6 +9,10 @@ use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a device without a service manager is asked for one.
+const POLL: Duration = Duration::from_millis(100);
 
 /// The device that a client command uses.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,6 +48,17 @@ pub fn no_device(mount: &Mount, device: &str, reason: &str) -> Error {
 /// The service manager of the device that `open` opened. Fails, with advice, if there is none.
 pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager>> {
     rsbinder::hub::default().map_err(|err| no_manager(mount, device, &err.to_string()))
+}
+
+/// As `service_manager`, but waits until there is one. Fails if nobody serves the device any more.
+pub fn wait_for_manager(mount: &Mount) -> Result<Arc<ServiceManager>> {
+    loop {
+        match rsbinder::hub::default() {
+            Ok(manager) => return Ok(manager),
+            Err(_) => mount.check_served()?,
+        }
+        std::thread::sleep(POLL);
+    }
 }
 
 /// The service manager of a device, whatever its level and its header word.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder check NAME`: whether a service is registered; `anybinder wait NAME`: waits until it
-//! is.
+//! is, and for the service manager before.
 use anybinder_cli::error::Result;
 use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
@@ -54,7 +54,7 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let since = Instant::now();
     let device = &arguments.device.device;
     device::open(&context.mount, device, 1)?;
-    let manager = device::service_manager(&context.mount, device)?;
+    let manager = device::wait_for_manager(&context.mount)?;
     ProcessState::start_thread_pool();
     let service = match device::foreign() {
         None => match manager.wait_for_service(&arguments.name) {
