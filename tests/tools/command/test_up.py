@@ -119,7 +119,21 @@ def test_a_denied_user_cannot_know_what_is_there(own_bus, reachable, scratch):
     os.makedirs(f"{scratch}/closed/state", 0o700)
     os.chmod(f"{scratch}/closed", 0o700)
     user(8, "closed/state cannot be opened: Permission denied", "--state-dir",
-         f"{scratch}/closed/state", "list")
+         f"{scratch}/closed/state", "down")
+
+
+def test_a_command_that_needs_no_state_looks_at_none(present, reachable, scratch):
+    """As in a container with a /tmp that everybody may write, without the sticky bit."""
+    for path, mode in ((scratch, 0o755), (f"{scratch}/open", 0o777)):
+        os.makedirs(path, exist_ok=True)
+        os.chmod(path, mode)
+    user = Checked(Command(present.command.mount, f"{scratch}/open/state", as_user(USER),
+                           reachable))
+    user(0, "served by a daemon", "status")
+    # Another user's.
+    os.mkdir(f"{scratch}/open/state")
+    user(0, "manager", "list")
+    user(1, "Other users can write to the directory .*open", "down")
 
 
 def test_beside_what_another_has_started(present, scratch):

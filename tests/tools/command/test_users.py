@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ordinary user: a mount in namespaces of its own, or the system's mount if there is no
 other."""
+import os
+
 import pytest
+
+from checked import USER
 
 
 @pytest.fixture
@@ -17,6 +21,19 @@ def test_a_user_has_a_mount_of_its_own(private):
     private(0, "/dev/binderfs/binder", "run", "--", "ls", "/dev/binderfs/binder")
     private(0, "works here, tried on binder, hwbinder, vndbinder", "doctor")
     private(0, "down at", "down")
+
+
+def test_a_users_mount_below_a_directory_of_roots(private, scratch):
+    """It is below /tmp, whose sticky bit keeps others from replacing it; and from within the user's
+    own namespace it is not seen to be root's."""
+    os.chmod(scratch, 0o755)
+    os.mkdir(f"{scratch}/user")
+    os.chown(f"{scratch}/user", USER, USER)
+    place = "--mount", f"{scratch}/user/mount", "--state-dir", f"{scratch}/user/state"
+    private(0, "up at", *place, "up")
+    private(0, "manager", *place, "list")
+    private(0, "down at", *place, "down")
+    assert os.listdir(f"{scratch}/user") == []
 
 
 def test_doctor_of_a_user(private):

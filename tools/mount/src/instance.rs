@@ -218,12 +218,18 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
 }
 
 /// Moves this process into the namespaces of the mount's daemon, if it has its own (see
-/// `namespace`). Does nothing for a mount that `start` did not start.
+/// `namespace`). Does nothing for a mount that `start` did not start, and needs no record of one that
+/// is seen from here.
 pub fn join(mount: &Mount) -> Result<()> {
+    if mount.is_seen() {
+        return Ok(());
+    }
     match Record::load_running(mount)? {
         Some((record, daemon))
             if record.private && record.namespace != namespace::mount_namespace() =>
         {
+            // Judged while the owners of directories appear as what they are.
+            mount.parent()?;
             namespace::join(&daemon)
         }
         _ => Ok(()),

@@ -186,6 +186,11 @@ impl Mount {
             .is_some_and(|fstype| is_kernels(&fstype) || fstype.starts_with("fuse"))
     }
 
+    /// Whether a Binder file system, or a device of one, is mounted here for this process.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.is_binderfs() || !self.bound_devices().is_empty()
+    }
+
     /// The devices of a daemon that are bound into this directory one by one, as a container may
     /// have them; sorted.
     fn bound_devices(&self) -> Vec<String> {

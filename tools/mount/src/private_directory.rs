@@ -9,12 +9,14 @@
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat, CWD};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The kernel follows as many links in one path.
 const LINKS_MAX: usize = 40;
@@ -69,6 +71,21 @@ fn check_owner(path: &Path, stat: &Stat, owners: &Owners, in_sticky: bool) -> Re
         format!("{} belongs to user {}.", path.display(), stat.st_uid),
         OWN_DIRECTORY,
     ))
+}
+
+/// Directories that were accepted, by device, inode and mode. They stay so when this process enters a user
+/// namespace, where root appears as every other user that has no mapping.
+static ACCEPTED: Mutex<BTreeSet<(u64, u64, u32)>> = Mutex::new(BTreeSet::new());
+
+/// Fails, with advice, if another user could change the directory, unless it was accepted before.
+fn judge(path: &Path, stat: &Stat, owners: &Owners, in_sticky: bool) -> Result<()> {
+    let mut accepted = ACCEPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let identity = (stat.st_dev as u64, stat.st_ino as u64, stat.st_mode as u32);
+    if !accepted.contains(&identity) {
+        check_directory(path, stat, owners, in_sticky)?;
+        accepted.insert(identity);
+    }
+    Ok(())
 }
 
 fn check_directory(path: &Path, stat: &Stat, owners: &Owners, in_sticky: bool) -> Result<()> {
@@ -126,7 +143,7 @@ impl Walk {
             user: rustix::process::geteuid().as_raw(),
             system: stat.st_uid,
         };
-        check_directory(Path::new("/"), &stat, &owners, false)?;
+        judge(Path::new("/"), &stat, &owners, false)?;
         let mut rest = Vec::new();
         push_components(&mut rest, path);
         Ok(Walk {
@@ -202,13 +219,18 @@ impl Walk {
             return Ok(true);
         }
         let in_sticky = others_write(&self.stat) && name != "..";
-        check_directory(&path, &stat, &self.owners, in_sticky)?;
+        judge(&path, &stat, &self.owners, in_sticky)?;
         (self.fd, self.stat, self.path) = (fd, stat, path);
         Ok(true)
     }
 }
 
 fn walk(path: &Path, make: Option<Mode>) -> Result<Option<(Directory, Stat)>> {
+    // What does not exist nobody has made, whoever may write to the directories on the way.
+    let is_missing = |err: &std::io::Error| err.kind() == std::io::ErrorKind::NotFound;
+    if make.is_none() && path.metadata().is_err_and(|err| is_missing(&err)) {
+        return Ok(None);
+    }
     let mut walk = Walk::new(path)?;
     while let Some(name) = walk.rest.pop() {
         if !walk.step(&name, make)? {
