@@ -63,14 +63,6 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Whether a device belongs to a context, whoever made it.
-fn is_of_a_pod(device: &str) -> bool {
-    let number = device
-        .strip_prefix("pod")
-        .and_then(|rest| rest.split_once('-'));
-    number.is_some_and(|(digits, _)| digits.parse::<u32>().is_ok())
-}
-
 impl Pool {
     /// Whether a daemon or the kernel serves the mount. Takes some seconds if it does not answer.
     pub fn is_served(&self) -> bool {
@@ -196,9 +188,8 @@ impl Pool {
     /// The devices of the mount that a container gets, and what it calls them.
     fn devices(&self, id: &str) -> Result<Vec<(String, String)>, Refusal> {
         if self.kind == Kind::Shared {
-            let all = self.mount.devices().into_iter();
-            let of_machine = all.filter(|name| !is_of_a_pod(name));
-            return Ok(of_machine.map(|name| (name.clone(), name)).collect());
+            let names = self.mount.devices_of_machine().into_iter();
+            return Ok(names.map(|name| (name.clone(), name)).collect());
         }
         let made = NAMES.map(|name| {
             let device = format!("{id}-{name}");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Daemons that another command started: by hand, by systemd, by another user. They are found in
 //! `/proc`, only shown, and never signalled.
+use crate::mount::device_mounted_for;
 use crate::process::{command_name, Process, DAEMON};
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -97,19 +98,24 @@ pub fn parts(supervisor: &Process) -> Vec<Part> {
         .collect()
 }
 
-/// Whether one of the arguments is this path, for a process whose mounts are ours.
+/// Whether one of the arguments is this path, for a process that has mounted there what is mounted
+/// for us: with the same path it may serve another mount in another mount namespace. Where nothing
+/// is mounted, for one whose mounts are ours.
 fn serves(pid: u32, path: &Path) -> bool {
-    let ours = fs::read_link("/proc/self/ns/mnt").ok();
-    let theirs = fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
-    if theirs.is_some() && theirs != ours {
-        return false;
-    }
+    let is_ours = match device_mounted_for("self", path) {
+        Some(Some(device)) => device_mounted_for(&pid.to_string(), path) == Some(Some(device)),
+        _ => {
+            let theirs = fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+            theirs.is_some() && theirs == fs::read_link("/proc/self/ns/mnt").ok()
+        }
+    };
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let directory = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
-    line.split(|byte| *byte == 0).skip(1).any(|word| {
+    let names_it = |word: &[u8]| {
         let word: PathBuf = directory.join(OsStr::from_bytes(word));
         word.components().eq(path.components())
-    })
+    };
+    is_ours && line.split(|byte| *byte == 0).skip(1).any(names_it)
 }
 
 /// What started a process: its unit of systemd if it has one, else its user.

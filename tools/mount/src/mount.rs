@@ -34,6 +34,14 @@ pub struct Mount {
     pub(crate) state_dir: PathBuf,
 }
 
+/// The context of a pod that a device belongs to, as `pod7` for `pod7-binder`: the device plugin of
+/// Kubernetes makes them. None: the device is the machine's.
+pub fn pod_of(device: &str) -> Option<&str> {
+    let (context, _) = device.split_once('-')?;
+    let number = context.strip_prefix("pod")?;
+    number.parse::<u32>().ok().map(|_| context)
+}
+
 /// What serves a mount directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
@@ -270,6 +278,13 @@ impl Mount {
         names.sort();
         names
     }
+
+    /// As `devices`, without those that were made for pods.
+    pub fn devices_of_machine(&self) -> Vec<String> {
+        let mut names = self.devices();
+        names.retain(|name| pod_of(name).is_none());
+        names
+    }
 }
 
 /// Whether a file system is binderfs of a driver in the kernel: by the name that drivers share, or
@@ -284,11 +299,23 @@ pub(crate) fn mounted_fstype(mount: &Path) -> Option<String> {
     fstype_in_table(&table, &mount.to_string_lossy())
 }
 
+/// The line of the topmost mount.
+fn line_of<'a>(table: &'a str, mount: &str) -> Option<&'a str> {
+    let is_of = |line: &&str| line.split(' ').nth(4).map(unescape).as_deref() == Some(mount);
+    table.lines().rfind(is_of)
+}
+
 fn fstype_in_table(table: &str, mount: &str) -> Option<String> {
-    let line = table
-        .lines()
-        .rfind(|line| line.split(' ').nth(4).map(unescape).as_deref() == Some(mount))?;
+    let line = line_of(table, mount)?;
     Some(line.split_once(" - ")?.1.split(' ').next()?.to_string())
+}
+
+/// Which file system a process sees mounted exactly at `mount`, by the number of its device; the
+/// inner None: nothing is mounted there. None: the process cannot be looked at.
+pub(crate) fn device_mounted_for(process: &str, mount: &Path) -> Option<Option<String>> {
+    let table = std::fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?;
+    let line = line_of(&table, &mount.to_string_lossy());
+    Some(line.and_then(|line| Some(line.split(' ').nth(2)?.to_string())))
 }
 
 /// The names in `directory` where a file of a daemon is mounted, but for those of binderfs that are
@@ -409,6 +436,14 @@ mod tests {
         );
         assert_eq!(fstype_in_table(TABLE, "/mnt/a b").as_deref(), Some("fuse"));
         assert_eq!(fstype_in_table(TABLE, "/mnt"), None);
+    }
+
+    #[test]
+    fn devices_of_pods_have_their_number() {
+        assert_eq!(pod_of("pod17-hwbinder"), Some("pod17"));
+        for name in ["binder", "pod-binder", "podx-binder", "pod1", "my-binder"] {
+            assert_eq!(pod_of(name), None);
+        }
     }
 
     #[test]

@@ -3,16 +3,17 @@
 //! not. A dead service manager counts as much as a dead daemon.
 use anybinder_cli::error::{Kind, Result};
 use anybinder_cli::output::say;
+use anybinder_mount::binderfs::ProcessStats;
 use anybinder_mount::context::Context;
 use anybinder_mount::daemon_processes::{self, Part, Role};
-use anybinder_mount::device_check::{Depth, ManagerState};
+use anybinder_mount::device_check::{Depth, DeviceCheck, ManagerState, DEVICES_MAX};
 use anybinder_mount::generation::Generation;
-use anybinder_mount::mount::{Backend, Mount};
-use anybinder_mount::process::{command_name, Process};
+use anybinder_mount::mount::{pod_of, Backend, Mount};
+use anybinder_mount::process::{command_name, Process, SERVICE_MANAGER};
 use anybinder_mount::record::Record;
 use anybinder_mount::{binderfs, device_access};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -87,6 +88,44 @@ fn look_at_daemon(
     Some(daemon_status(&Process::now(found.pid)?, found.started_by))
 }
 
+/// What the mount's reports say of processes with an open device; None if they are not here, as in
+/// a pod.
+struct Users(Option<Vec<ProcessStats>>);
+
+impl Users {
+    /// Whether a process may have the device open.
+    fn have(&self, device: &str) -> bool {
+        let rows = self.0.as_ref();
+        rows.is_none_or(|rows| rows.iter().any(|row| row.context == device))
+    }
+
+    /// The pid that a service manager gave, if it means the same here: that of a pod is another in
+    /// the pod.
+    fn seen(&self, device: &str, pid: u32) -> Option<u32> {
+        let is_seen = match &self.0 {
+            Some(rows) => rows
+                .iter()
+                .any(|row| row.pid == pid && row.context == device),
+            None => command_name(pid) == SERVICE_MANAGER,
+        };
+        is_seen.then_some(pid)
+    }
+}
+
+/// Asks about some devices of the machine, and about all of pods that are in use.
+fn ask(mount: &Mount, devices: &[String], users: &Users) -> Result<Vec<DeviceCheck>> {
+    let is_of_pod = |device: &&String| pod_of(device).is_some();
+    let (of_pods, of_machine): (Vec<_>, Vec<_>) = devices.iter().partition(is_of_pod);
+    let of_machine = of_machine.into_iter().take(DEVICES_MAX);
+    let of_pods = of_pods.into_iter().filter(|device| users.have(device));
+    let asked: Vec<String> = of_machine.chain(of_pods).cloned().collect();
+    let mut checks = Vec::new();
+    for some in asked.chunks(DEVICES_MAX) {
+        checks.extend(mount.ask_each(some, Depth::Manager)?);
+    }
+    Ok(checks)
+}
+
 /// The service managers: those that answer, and those of the record.
 fn look_at_managers(
     mount: &Mount,
@@ -95,7 +134,11 @@ fn look_at_managers(
 ) -> Result<Vec<ManagerStatus>> {
     let recorded = record.map_or(&[][..], |record| &record.managers);
     let mut managers = Vec::new();
-    for check in mount.ask_each(devices, Depth::Manager)? {
+    let users = Users(match devices.is_empty() {
+        true => None,
+        false => binderfs::process_stats(mount).ok(),
+    });
+    for check in ask(mount, devices, &users)? {
         let ours = recorded.iter().find(|one| one.device == check.device);
         let state = match (check.state, ours) {
             (ManagerState::Answers, _) => "answers",
@@ -106,7 +149,8 @@ fn look_at_managers(
             (ManagerState::None, Some(_)) => "silent",
             (ManagerState::None, None) => continue,
         };
-        let pid = ours.map(|manager| manager.serving().pid).or(check.pid);
+        let given = check.pid.and_then(|pid| users.seen(&check.device, pid));
+        let pid = ours.map(|manager| manager.serving().pid).or(given);
         managers.push(ManagerStatus {
             pid,
             command: pid.filter(|_| state != "dead").map(command_name),
@@ -203,7 +247,16 @@ fn print_manager(manager: &ManagerStatus) {
 }
 
 fn print_managers(status: &Status) {
-    status.managers.iter().for_each(print_manager);
+    let is_usual = |one: &&ManagerStatus| one.state == "answers" && pod_of(&one.device).is_some();
+    let (of_pods, others): (Vec<_>, Vec<_>) = status.managers.iter().partition(is_usual);
+    others.into_iter().for_each(print_manager);
+    if !of_pods.is_empty() {
+        let devices: Vec<&str> = of_pods.iter().map(|one| one.device.as_str()).collect();
+        say(format_args!(
+            "service managers of pods, running: {}",
+            devices.join(" ")
+        ));
+    }
     let is_hidden = |one: &&ManagerStatus| one.state == "denied" && one.running.is_none();
     let hidden: Vec<&str> = status
         .managers
@@ -265,6 +318,22 @@ impl Status {
     }
 }
 
+fn print_devices(devices: &[String]) {
+    let of_machine: Vec<&str> = devices
+        .iter()
+        .filter(|device| pod_of(device).is_none())
+        .map(String::as_str)
+        .collect();
+    let pods: BTreeSet<&str> = devices.iter().filter_map(|device| pod_of(device)).collect();
+    if !of_machine.is_empty() {
+        say(format_args!("devices: {}", of_machine.join(" ")));
+    }
+    if !pods.is_empty() {
+        let count = devices.len() - of_machine.len();
+        println!("for pods: {} contexts with {count} devices", pods.len());
+    }
+}
+
 fn print(status: &Status) {
     let mount = status.mount.display();
     match status.served_by {
@@ -307,9 +376,7 @@ fn print(status: &Status) {
     if matches!(status.served_by, "daemon" | "kernel") {
         print_managers(status);
     }
-    if !status.devices.is_empty() {
-        say(format_args!("devices: {}", status.devices.join(" ")));
-    }
+    print_devices(&status.devices);
     let on: Vec<&str> = status
         .features
         .iter()

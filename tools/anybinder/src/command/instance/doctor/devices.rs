@@ -51,9 +51,10 @@ pub fn try_out(mount: &Mount, can_start: bool) -> Result<Tried> {
             _ => Tried::Broken(error),
         });
     }
-    Ok(Tried::Devices(
-        mount.ask_each(&mount.devices(), Depth::Everything)?,
-    ))
+    Ok(Tried::Devices(mount.ask_each(
+        &mount.devices_of_machine(),
+        Depth::Everything,
+    )?))
 }
 
 fn without_manager(mount: &Mount, device: &str) -> Check {
@@ -211,7 +212,7 @@ fn verdict_of(mount: &Mount, devices: &[DeviceCheck]) -> (String, Option<Kind>) 
         _ => "the daemon",
     };
     let all: Vec<&DeviceCheck> = devices.iter().collect();
-    let more = match mount.devices().len() > DEVICES_MAX {
+    let more = match mount.devices_of_machine().len() > DEVICES_MAX {
         true => ", and no others",
         false => "",
     };
