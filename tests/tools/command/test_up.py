@@ -6,10 +6,12 @@ import signal
 import subprocess
 
 import pytest
+from anybinder.bus import Bus
 from anybinder.call import Command
-from anybinder.process import as_user, in_own_mounts, is_mounted, is_running, until
+from anybinder.process import (
+    as_user, in_own_mounts, is_mounted, is_running, own_mounts, until)
 
-from checked import USER, Checked
+from checked import SYSTEM, USER, Checked
 
 
 def test_nothing_is_up(absent, scratch):
@@ -144,6 +146,37 @@ def test_beside_what_another_has_started(present, scratch):
     present(0, "served already, by daemon", *other, "up", "--managers", "vndbinder")
     present(0, "the daemon goes on", *other, "down")
     present(0, "service manager [0-9]* on binder: running", "status")
+
+
+def test_a_daemon_of_another_mount_namespace_is_not_this_ones(system, reachable):
+    """Two with the same path; an ordinary user cannot read which namespace a process is in."""
+    system(0, "up at", "up")
+    with own_mounts(SYSTEM) as before:
+        other = Command("/dev/binderfs", "/run/anybinder", before, reachable)
+        user = Command("/dev/binderfs", "/run/user", [*before, *as_user(USER)], reachable)
+        other.run("up", "--mode", "666")
+        pid = other.json("status")["daemon"]["pid"]
+        Checked(user)(1, f"it is process {pid} ", "down")
+        other.run("down")
+
+
+PODS = [f"pod{number}-{name}" for number in range(10) for name in ("binder", "hwbinder")]
+
+
+def test_devices_of_pods_are_apart(programs):    # pylint: disable=unused-argument
+    """A device plugin made them for their pods. What is in a pod has another pid there."""
+    with Bus("--devices", ",".join(["binder", *PODS]), managers="binder") as bus, bus.started(
+            "unshare", "--pid", "--fork", "--kill-child", bus.program, "servicemanager",
+            "--device", PODS[-1], is_program=True):
+        managers = until(lambda: [one for one in bus.status()["managers"] if one["device"] ==
+                                  PODS[-1] and one["state"] == "answers"])
+        assert managers[0]["pid"] is None
+        check = Checked(bus)
+        check(0, "^devices: binder\nfor pods: 10 contexts with 20 devices$", "status")
+        check(0, f"^service managers of pods, running: {PODS[-1]}$", "status")
+        check(0, "works here, tried on binder$", "doctor")
+        assert "pod9-" not in bus.run("container", "cdi")
+        assert f"={bus.mount}:" not in bus.run("container", "podman")
 
 
 # ---- what ends ----------------------------------------------------------------------------------

@@ -73,60 +73,136 @@ enum Devices {
     Nodes { major: u32 },
 }
 
-/// Where the devices of `mount` are in the container: with those at /dev/NAME, the whole mount.
-fn shared(tool: Tool, mount: &str, names: &[String], devices: Devices) -> Vec<String> {
-    let mut arguments = Vec::new();
-    let mut add = |words: &[String]| arguments.extend_from_slice(words);
-    match (tool, devices) {
-        (Tool::Podman | Tool::Docker, Devices::Files) => {
-            add(&[format!("--volume={mount}:{DEFAULT_PATH}")]);
-            for name in names {
-                add(&[format!("--volume={mount}/{name}:/dev/{name}")]);
-            }
+/// What libbinder reads to know what the driver can do.
+const FEATURES: &str = "features";
+
+/// The devices of a mount that a container gets.
+#[derive(Clone, Copy)]
+struct Offer<'a> {
+    mount: &'a str,
+    names: &'a [String],
+    devices: Devices,
+    has_features: bool,
+    /// The container may have the directory with all that is in it. Else there are others' devices.
+    is_whole: bool,
+}
+
+/// A file, or a directory, and where the container has it.
+struct Bind {
+    from: String,
+    to: String,
+    is_directory: bool,
+}
+
+impl Offer<'_> {
+    fn bind(&self, name: &str, below: &str) -> Bind {
+        Bind {
+            from: format!("{}/{name}", self.mount),
+            to: format!("{below}/{name}"),
+            is_directory: name == FEATURES,
         }
-        (Tool::Podman | Tool::Docker, Devices::Nodes { .. }) => {
-            for name in names {
-                add(&[format!("--device={mount}/{name}:/dev/{name}")]);
-            }
+    }
+
+    /// What is at /dev/binderfs: the mount, or each device that is offered.
+    fn directory(&self) -> Vec<Bind> {
+        if self.is_whole {
+            return vec![Bind {
+                from: self.mount.to_string(),
+                to: DEFAULT_PATH.to_string(),
+                is_directory: true,
+            }];
         }
-        (Tool::Lxc, _) => {
-            let entry = |from: &str, to: &str, kind: &str| {
-                format!("lxc.mount.entry = {from} {to} none bind,create={kind} 0 0")
-            };
-            add(&[entry(mount, "dev/binderfs", "dir")]);
-            for name in names {
-                let from = format!("{mount}/{name}");
-                add(&[entry(&from, &format!("dev/{name}"), "file")]);
-            }
-            if let Devices::Nodes { major } = devices {
-                add(&[format!("lxc.cgroup2.devices.allow = c {major}:* rwm")]);
-            }
+        let features = self.has_features.then_some(FEATURES);
+        let names = self.names.iter().map(String::as_str).chain(features);
+        names.map(|name| self.bind(name, DEFAULT_PATH)).collect()
+    }
+
+    /// What is at /dev/NAME.
+    fn devices(&self) -> Vec<Bind> {
+        let names = self.names.iter();
+        names.map(|name| self.bind(name, "/dev")).collect()
+    }
+
+    fn all(&self) -> Vec<Bind> {
+        let mut all = self.directory();
+        all.extend(self.devices());
+        all
+    }
+
+    /// As for a runtime that makes device nodes itself, one by one.
+    fn by_node(self) -> Self {
+        Offer {
+            is_whole: self.is_whole && matches!(self.devices, Devices::Files),
+            ..self
         }
-        (Tool::Bwrap, _) => {
-            let bind = match devices {
-                Devices::Files => "--bind",
-                Devices::Nodes { .. } => "--dev-bind",
-            };
-            add(&[bind.into(), mount.into(), DEFAULT_PATH.into()]);
-            for name in names {
-                let link = format!("binderfs/{name}");
-                add(&["--symlink".into(), link, format!("/dev/{name}")]);
-            }
+    }
+}
+
+fn of_podman(offer: Offer) -> Vec<String> {
+    let argument = |bind: Bind| match offer.devices {
+        Devices::Nodes { .. } if !bind.is_directory => {
+            format!("--device={}:{}", bind.from, bind.to)
         }
-        (Tool::SystemdNspawn, _) => {
-            add(&[format!("--bind={mount}:{DEFAULT_PATH}")]);
-            for name in names {
-                add(&[format!("--bind={mount}/{name}:/dev/{name}")]);
-                if let Devices::Nodes { .. } = devices {
-                    add(&[format!("--property=DeviceAllow={mount}/{name}")]);
-                }
-            }
-        }
-        (Tool::Cdi, _) => add(&[documents::cdi_of(mount, names, devices)]),
-        // Not by the devices that there are: the plugin makes them.
-        (Tool::Kubernetes, _) => {}
+        _ => format!("--volume={}:{}", bind.from, bind.to),
+    };
+    offer.by_node().all().into_iter().map(argument).collect()
+}
+
+fn of_lxc(offer: Offer) -> Vec<String> {
+    let entry = |bind: Bind| {
+        let kind = if bind.is_directory { "dir" } else { "file" };
+        let to = bind.to.trim_start_matches('/');
+        format!(
+            "lxc.mount.entry = {} {to} none bind,create={kind} 0 0",
+            bind.from
+        )
+    };
+    let mut lines: Vec<String> = offer.all().into_iter().map(entry).collect();
+    if let Devices::Nodes { major } = offer.devices {
+        lines.push(format!("lxc.cgroup2.devices.allow = c {major}:* rwm"));
+    }
+    lines
+}
+
+fn of_bwrap(offer: Offer) -> Vec<String> {
+    let option = match offer.devices {
+        Devices::Files => "--bind",
+        Devices::Nodes { .. } => "--dev-bind",
+    };
+    let bound = offer.directory().into_iter();
+    let mut words: Vec<String> = bound
+        .flat_map(|bind| [option.to_string(), bind.from, bind.to])
+        .collect();
+    for name in offer.names {
+        let link = format!("binderfs/{name}");
+        words.extend(["--symlink".into(), link, format!("/dev/{name}")]);
+    }
+    words
+}
+
+fn of_nspawn(offer: Offer) -> Vec<String> {
+    let all = offer.all().into_iter();
+    let mut arguments: Vec<String> = all
+        .map(|bind| format!("--bind={}:{}", bind.from, bind.to))
+        .collect();
+    if let Devices::Nodes { .. } = offer.devices {
+        let allow = |bind: Bind| format!("--property=DeviceAllow={}", bind.from);
+        arguments.extend(offer.devices().into_iter().map(allow));
     }
     arguments
+}
+
+/// Where the container has the devices: at /dev/NAME and in /dev/binderfs.
+fn shared(tool: Tool, offer: Offer) -> Vec<String> {
+    match tool {
+        Tool::Podman | Tool::Docker => of_podman(offer),
+        Tool::Lxc => of_lxc(offer),
+        Tool::Bwrap => of_bwrap(offer),
+        Tool::SystemdNspawn => of_nspawn(offer),
+        Tool::Cdi => vec![documents::cdi_of(offer)],
+        // Not by the devices that there are: the plugin makes them.
+        Tool::Kubernetes => Vec::new(),
+    }
 }
 
 /// What a daemon in the container needs.
@@ -277,16 +353,22 @@ fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
     }
     let mount = &context.mount;
     check_visible(mount)?;
-    let names = mount.devices();
-    let devices = devices_of(mount, &names);
+    let names = mount.devices_of_machine();
     let path = spelled(&mount.path, tool)?;
+    let offer = Offer {
+        mount: &path,
+        names: &names,
+        devices: devices_of(mount, &names),
+        has_features: mount.file(FEATURES).is_dir(),
+        is_whole: names.len() == mount.devices().len(),
+    };
     let mut notes: Vec<String> = note_on_modes(mount, &names).into_iter().collect();
     if tool == Tool::Bwrap {
         notes.push("these come after --dev /dev".into());
     }
     Ok(Output {
         tool,
-        arguments: shared(tool, &path, &names, devices),
+        arguments: shared(tool, offer),
         notes,
     })
 }
@@ -308,18 +390,36 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
 mod tests {
     use super::*;
 
+    fn offer(names: &[String], devices: Devices, is_whole: bool) -> Offer<'_> {
+        Offer {
+            mount: "/run/b",
+            names,
+            devices,
+            has_features: true,
+            is_whole,
+        }
+    }
+
+    /// The directory is bound as it is only where no pod has devices in it.
     #[test]
-    fn each_tool_gets_the_directory_and_each_device() {
+    fn each_tool_gets_each_device_at_both_places() {
         let names = ["binder".to_string(), "hwbinder".to_string()];
-        for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
-            let tools = Tool::value_variants().iter();
-            for tool in tools.filter(|tool| **tool != Tool::Kubernetes) {
-                let text = shared(*tool, "/run/b", &names, devices).join(" ");
-                for name in ["binder", "hwbinder"] {
-                    let seen = text.contains(&format!("/run/b/{name}"))
-                        || text.contains(&format!("binderfs/{name}"));
-                    assert!(seen, "{tool:?}: {text}");
-                    assert!(text.contains(&format!("dev/{name}")), "{tool:?}: {text}");
+        let tools = Tool::value_variants().iter();
+        for tool in tools.filter(|tool| **tool != Tool::Kubernetes) {
+            for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
+                for is_whole in [true, false] {
+                    let text = shared(*tool, offer(&names, devices, is_whole)).join(" ");
+                    for name in ["binder", "hwbinder", FEATURES] {
+                        let seen = text.contains(&format!("/run/b/{name}"))
+                            || text.contains(&format!("binderfs/{name}"))
+                            || is_whole;
+                        assert!(seen, "{tool:?}: {text}");
+                    }
+                    assert!(text.contains("dev/hwbinder"), "{tool:?}: {text}");
+                    let has_directory = ["/run/b:", "/run/b ", "/run/b\""]
+                        .iter()
+                        .any(|word| text.contains(word));
+                    assert!(is_whole || !has_directory, "{tool:?}: {text}");
                 }
             }
         }
@@ -328,11 +428,15 @@ mod tests {
     #[test]
     fn nodes_are_devices_for_the_container() {
         let names = ["binder".to_string()];
-        let of = |tool| shared(tool, "/b", &names, Devices::Nodes { major: 511 }).join(" ");
-        assert_eq!(of(Tool::Podman), "--device=/b/binder:/dev/binder");
+        let of = |tool| shared(tool, offer(&names, Devices::Nodes { major: 511 }, true)).join(" ");
+        assert_eq!(
+            of(Tool::Podman),
+            "--device=/run/b/binder:/dev/binderfs/binder \
+             --volume=/run/b/features:/dev/binderfs/features --device=/run/b/binder:/dev/binder"
+        );
         assert!(of(Tool::Lxc).contains("devices.allow = c 511:* rwm"));
-        assert!(of(Tool::Bwrap).starts_with("--dev-bind /b "));
-        assert!(of(Tool::SystemdNspawn).contains("DeviceAllow=/b/binder"));
+        assert!(of(Tool::Bwrap).starts_with("--dev-bind /run/b "));
+        assert!(of(Tool::SystemdNspawn).contains("DeviceAllow=/run/b/binder"));
     }
 
     #[test]

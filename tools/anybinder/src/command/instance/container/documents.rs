@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is written to files: a specification of CDI, and manifests for Kubernetes.
-use super::{Devices, DEFAULT_PATH};
+use super::{Bind, Devices, Offer};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -18,43 +18,41 @@ fn cdi(devices: &[Value]) -> String {
     format!("{document:#}")
 }
 
-/// What a container gets for some devices of the mount; with `directory` for the whole mount too.
-fn edits(mount: &str, names: &[String], devices: Devices, directory: bool) -> Value {
-    let options = ["rbind", "rw", "nosuid"];
-    let bind = |from: &str, to: &str| {
+/// What a container gets.
+fn edits(offer: Offer) -> Value {
+    let is_node = |bind: &Bind| !bind.is_directory && matches!(offer.devices, Devices::Nodes { .. });
+    let (nodes, files): (Vec<Bind>, Vec<Bind>) = offer.by_node().all().into_iter().partition(is_node);
+    let node = |bind: Bind| {
         json!({
-            "hostPath": from,
-            "containerPath": to,
-            "options": options,
+            "path": bind.to,
+            "hostPath": bind.from,
+            "permissions": "rw",
         })
     };
-    let file = |name: &String| match devices {
-        Devices::Files => bind(&format!("{mount}/{name}"), &format!("/dev/{name}")),
-        Devices::Nodes { .. } => json!({
-            "path": format!("/dev/{name}"),
-            "hostPath": format!("{mount}/{name}"),
-            "permissions": "rw",
-        }),
+    let mount = |bind: Bind| {
+        json!({
+            "hostPath": bind.from,
+            "containerPath": bind.to,
+            "options": ["rbind", "rw", "nosuid"],
+        })
     };
-    let mut list: Vec<Value> = names.iter().map(file).collect();
-    match devices {
-        Devices::Nodes { .. } => json!({ "deviceNodes": list }),
-        Devices::Files => {
-            if directory {
-                list.insert(0, bind(mount, DEFAULT_PATH));
-            }
-            json!({ "mounts": list })
-        }
-    }
+    json!({
+        "deviceNodes": nodes.into_iter().map(node).collect::<Vec<Value>>(),
+        "mounts": files.into_iter().map(mount).collect::<Vec<Value>>(),
+    })
 }
 
 /// The specification of the devices of a mount: `all`, and each by its name.
-pub fn cdi_of(mount: &str, names: &[String], devices: Devices) -> String {
+pub fn cdi_of(offer: Offer) -> String {
     let device = |name: &str, edits: Value| json!({"name": name, "containerEdits": edits});
-    let all = device("all", edits(mount, names, devices, true));
-    let each = names.iter().map(|name| {
-        let one = std::slice::from_ref(name);
-        device(name, edits(mount, one, devices, false))
+    let all = device("all", edits(offer));
+    let each = offer.names.iter().map(|name| {
+        let one = Offer {
+            names: std::slice::from_ref(name),
+            is_whole: false,
+            ..offer
+        };
+        device(name, edits(one))
     });
     cdi(&std::iter::once(all).chain(each).collect::<Vec<Value>>())
 }
@@ -84,36 +82,54 @@ pub fn manifests(mount: &Path, image: &str, own: bool) -> String {
 mod tests {
     use super::*;
 
-    fn parsed(devices: Devices) -> Value {
+    fn parsed(devices: Devices, is_whole: bool) -> Value {
         let names = ["binder".to_string(), "hwbinder".to_string()];
-        serde_json::from_str(&cdi_of("/run/b", &names, devices)).unwrap()
+        let offer = Offer {
+            mount: "/run/b",
+            names: &names,
+            devices,
+            has_features: true,
+            is_whole,
+        };
+        serde_json::from_str(&cdi_of(offer)).unwrap()
+    }
+
+    /// The texts of all members of this name.
+    fn texts(list: &Value, member: &str) -> Vec<String> {
+        let list = list.as_array().unwrap().iter();
+        list.map(|one| one[member].as_str().unwrap().into())
+            .collect()
     }
 
     #[test]
     fn cdi_has_all_devices_and_each() {
-        let names = |document: &Value| -> Vec<String> {
-            let devices = document["devices"].as_array().unwrap().iter();
-            devices
-                .map(|device| device["name"].as_str().unwrap().into())
-                .collect()
-        };
         for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
-            assert_eq!(names(&parsed(devices)), ["all", "binder", "hwbinder"]);
+            for is_whole in [true, false] {
+                let devices = &parsed(devices, is_whole)["devices"];
+                assert_eq!(texts(devices, "name"), ["all", "binder", "hwbinder"]);
+            }
         }
-        let files = &parsed(Devices::Files)["devices"];
-        let mounts = &files[0]["containerEdits"]["mounts"];
-        assert_eq!(mounts[0]["containerPath"], DEFAULT_PATH);
-        assert_eq!(mounts[2]["hostPath"], "/run/b/hwbinder");
-        // One device gives no way to the others.
-        assert_eq!(
-            files[1]["containerEdits"]["mounts"]
-                .as_array()
-                .unwrap()
-                .len(),
-            1
-        );
-        let nodes = &parsed(Devices::Nodes { major: 511 })["devices"][2]["containerEdits"];
-        assert_eq!(nodes["deviceNodes"][0]["path"], "/dev/hwbinder");
+    }
+
+    #[test]
+    fn a_name_has_what_a_program_looks_for() {
+        let one = |devices| parsed(devices, true)["devices"][2]["containerEdits"].clone();
+        let places = ["/dev/binderfs/hwbinder", "/dev/binderfs/features", "/dev/hwbinder"];
+        let files = one(Devices::Files);
+        assert_eq!(texts(&files["mounts"], "containerPath"), places);
+        let nodes = one(Devices::Nodes { major: 511 });
+        assert_eq!(texts(&nodes["mounts"], "containerPath"), places[1..2]);
+        assert_eq!(texts(&nodes["deviceNodes"], "path"), [places[0], places[2]]);
+    }
+
+    #[test]
+    fn the_directory_is_for_all_unless_pods_have_devices() {
+        let all = |is_whole| {
+            let edits = &parsed(Devices::Files, is_whole)["devices"][0]["containerEdits"];
+            texts(&edits["mounts"], "hostPath")
+        };
+        assert_eq!(all(true), ["/run/b", "/run/b/binder", "/run/b/hwbinder"]);
+        assert!(!all(false).contains(&"/run/b".to_string()));
     }
 
     #[test]
