@@ -3,6 +3,7 @@
 daemon. The kubelet's messages and paths are written out here once more: they are what is tested."""
 import concurrent.futures
 import contextlib
+import json
 import os
 import queue
 import signal
@@ -108,9 +109,13 @@ class Plugin:
 
     def allocate(self, *containers):
         """What each of these containers finds where: the node's files by the paths inside."""
-        given = self.call("Allocate", message(*[
-            (1, message(*[(1, one.encode()) for one in ids])) for ids in containers]))
-        return [dict(texts(bind, 1, 2) for bind in fields(one, 2)) for one in fields(given, 1)]
+        given = self.answers(*containers)
+        return [dict(texts(bind, 1, 2) for bind in fields(one, 2)) for one in given]
+
+    def answers(self, *containers):
+        """The messages for these containers."""
+        return fields(self.call("Allocate", message(*[
+            (1, message(*[(1, one.encode()) for one in ids])) for ids in containers])), 1)
 
 
 @contextlib.contextmanager
@@ -133,12 +138,18 @@ def started_bus(root, program):    # pylint: disable=unused-argument
         yield bus
 
 
+@pytest.fixture(name="options")
+def further_options():
+    """Of the plugin."""
+    return []
+
+
 @pytest.fixture
-def directory(bus, program, tmp_path):
+def directory(bus, program, tmp_path, options):
     """The directory of a kubelet, which comes up later than the plugin."""
     words = [program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path)]
     with open(f"{bus.directory}/log", "w", encoding="utf-8") as log, bus.started(
-            *words, "--contexts=3", "--shared=2", is_program=True, stdout=log):
+            *words, "--contexts=3", "--shared=2", *options, is_program=True, stdout=log):
         yield str(tmp_path)
 
 
@@ -288,3 +299,32 @@ def test_no_call_waits_for_a_server_that_is_stopped(bus, plugins):
         os.kill(server, signal.SIGCONT)
     next(one for one in lists if "Unhealthy" not in one.values())
     check_contexts(own)
+
+
+@pytest.fixture(name="cdi")
+def directory_of_specifications(tmp_path_factory):
+    return tmp_path_factory.mktemp("cdi")
+
+
+class TestNames:
+    """By CDI: mounts of a plugin have their owners mapped in a user namespace, which FUSE refuses;
+    those of a specification do not."""
+
+    @pytest.fixture(name="options")
+    def options_for_names(self, cdi):
+        return ["--cdi", str(cdi)]
+
+    def test_a_name_is_what_a_container_finds(self, bus, plugins, cdi):
+        for plugin, one, file in ((plugins[0], "pod1", "anybinder-dev-binder.json"),
+                                  (plugins[1], "shared0", "anybinder-dev-binder-shared.json")):
+            answer, = plugin.answers([one])
+            name, = fields(answer, 5)
+            assert texts(name, 1) == (f"anybinder.dev/binder={one}",) and not fields(answer, 2)
+            found = json.loads((cdi / file).read_text(encoding="utf-8"))
+            edits, = (device["containerEdits"] for device in found["devices"]
+                      if device["name"] == one)
+            mounts = {mount["containerPath"]: mount["hostPath"] for mount in edits["mounts"]}
+            assert all(map(os.path.exists, mounts.values()))
+            prefix = "pod1-" if one == "pod1" else ""
+            assert mounts["/dev/hwbinder"] == bus.path(f"{prefix}hwbinder")
+            assert mounts["/dev/binderfs/features"] == bus.path("features")

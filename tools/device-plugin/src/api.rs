@@ -100,6 +100,15 @@ pub struct ContainerResponse {
     pub mounts: Vec<Bind>,
     #[prost(message, repeated, tag = "3")]
     pub devices: Vec<Node>,
+    #[prost(message, repeated, tag = "5")]
+    pub names: Vec<CdiName>,
+}
+
+/// A device of a specification of CDI: `VENDOR/CLASS=NAME`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct CdiName {
+    #[prost(string, tag = "1")]
+    pub name: String,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

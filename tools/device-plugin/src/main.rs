@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! anybinder-device-plugin: gives pods of a Kubernetes node Binder (docs/CONTAINERS.md).
 mod api;
+mod cdi;
 mod endpoint;
 mod kubelet_service;
 mod pool;
@@ -9,6 +10,7 @@ mod worker;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output;
 use anybinder_mount::mount::{Mount, DEFAULT_PATH};
+use cdi::Specification;
 use clap::Parser;
 use endpoint::Resource;
 use pool::{Kind, Pool};
@@ -41,6 +43,11 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = up_to_most())]
     shared: u32,
 
+    /// Where the runtime reads specifications of CDI: the kubelet is then given names of devices, which
+    /// pods with user namespaces of their own need (hostUsers: false)
+    #[arg(long, value_name = "DIR")]
+    cdi: Option<PathBuf>,
+
     /// Where the kubelet has its socket
     #[arg(
         long,
@@ -60,15 +67,20 @@ fn resources(arguments: &Arguments, mount: &Mount) -> Vec<Resource> {
         ),
     ];
     let offered = all.into_iter().filter(|(_, _, count)| *count > 0);
-    let resource = |(name, kind, count): (&str, Kind, u32)| Resource {
-        name: name.into(),
-        socket: format!("{}.sock", name.replace(['.', '/'], "-")),
-        pool: Arc::new(Pool {
-            kind,
-            mount: mount.clone(),
-            count,
-            worker: Worker::default(),
-        }),
+    let resource = |(name, kind, count): (&str, Kind, u32)| {
+        let file = name.replace(['.', '/'], "-");
+        let specification = |directory: &PathBuf| Specification::new(directory, &file);
+        Resource {
+            name: name.into(),
+            socket: format!("{file}.sock"),
+            pool: Arc::new(Pool {
+                kind,
+                mount: mount.clone(),
+                count,
+                worker: Worker::default(),
+                specification: arguments.cdi.as_ref().map(specification),
+            }),
+        }
     };
     offered.map(resource).collect()
 }

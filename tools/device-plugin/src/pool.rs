@@ -6,6 +6,7 @@
 //! context before has a part in it. The names stay: a container that is started again finds what
 //! its pod got. No container gets the directory of the mount, where the devices of all pods are.
 use crate::api::{Bind, ContainerResponse, Device, Node, HEALTHY, UNHEALTHY};
+use crate::cdi::Specification;
 use crate::worker::Worker;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use std::collections::HashSet;
@@ -41,6 +42,8 @@ pub struct Pool {
     /// How many containers may have one at a time.
     pub count: u32,
     pub worker: Worker,
+    /// Where the runtime finds the devices, if the kubelet is to be given their names.
+    pub specification: Option<Specification>,
 }
 
 #[derive(Debug)]
@@ -50,6 +53,7 @@ pub enum Refusal {
     /// Nothing is mounted.
     NotServed,
     Unmade(String, io::Error),
+    Unwritten(io::Error),
 }
 
 impl fmt::Display for Refusal {
@@ -58,6 +62,7 @@ impl fmt::Display for Refusal {
             Refusal::Several(count) => write!(out, "a container takes 1 of it, not {count}"),
             Refusal::Unknown(id) => write!(out, "there is no device {id}"),
             Refusal::NotServed => write!(out, "the Binder devices of this node are not served"),
+            Refusal::Unwritten(err) => write!(out, "cannot write the specification of CDI: {err}"),
             Refusal::Unmade(name, err) => write!(out, "cannot make the device {name}: {err}"),
         }
     }
@@ -102,10 +107,26 @@ impl Pool {
     /// as SLICE allows.
     pub fn prepare(&self) -> Result<(), Refusal> {
         let start = Instant::now();
-        match self.kind {
-            Kind::Own => self.make_missing(self.ids().take_while(|_| start.elapsed() < SLICE)),
-            Kind::Shared => Ok(()),
+        if self.kind == Kind::Own {
+            self.make_missing(self.ids().take_while(|_| start.elapsed() < SLICE))?;
         }
+        match &self.specification {
+            Some(specification) if start.elapsed() < SLICE => self.specify(specification),
+            _ => Ok(()),
+        }
+    }
+
+    fn specify(&self, specification: &Specification) -> Result<(), Refusal> {
+        // The devices of a context have the same names always.
+        if self.kind == Kind::Own && specification.is_written() {
+            return Ok(());
+        }
+        let all = self.ids().map(|id| {
+            let found = self.found_with(&id);
+            (id, found)
+        });
+        let all = all.collect();
+        specification.write(all).map_err(Refusal::Unwritten)
     }
 
     fn make_missing(&self, ids: impl Iterator<Item = String>) -> Result<(), Refusal> {
@@ -152,11 +173,27 @@ impl Pool {
         }
     }
 
-    /// What a container that gets the devices `ids` has to find.
+    /// What a container that gets the devices `ids` has to find, which are made anew.
     pub fn allocate(&self, ids: &[String]) -> Result<ContainerResponse, Refusal> {
         let id = self.known(ids)?;
+        if self.kind == Kind::Own {
+            for (device, _) in self.devices(id) {
+                self.remake(&device)
+                    .map_err(|err| Refusal::Unmade(device, err))?;
+            }
+        }
+        Ok(match &self.specification {
+            Some(specification) => {
+                self.specify(specification)?;
+                specification.answer(id)
+            }
+            None => self.found_with(id),
+        })
+    }
+
+    fn found_with(&self, id: &str) -> ContainerResponse {
         let mut response = ContainerResponse::default();
-        for (device, name) in self.devices(id)? {
+        for (device, name) in self.devices(id) {
             for directory in ["/dev", DEFAULT_PATH] {
                 let inside = Path::new(directory).join(&name);
                 self.place(&mut response, &self.mount.file(&device), &inside);
@@ -168,7 +205,7 @@ impl Pool {
             self.place(&mut response, &features, &inside);
             self.exclude_other(&mut response, &features);
         }
-        Ok(response)
+        response
     }
 
     /// Keeps a container from starting that asks for both resources: nobody is told that it does,
@@ -186,19 +223,14 @@ impl Pool {
     }
 
     /// The devices of the mount that a container gets, and what it calls them.
-    fn devices(&self, id: &str) -> Result<Vec<(String, String)>, Refusal> {
-        if self.kind == Kind::Shared {
-            let names = self.mount.devices_of_machine().into_iter();
-            return Ok(names.map(|name| (name.clone(), name)).collect());
-        }
-        let made = NAMES.map(|name| {
-            let device = format!("{id}-{name}");
-            match self.remake(&device) {
-                Ok(()) => Ok((device, name.to_string())),
-                Err(err) => Err(Refusal::Unmade(device, err)),
+    fn devices(&self, id: &str) -> Vec<(String, String)> {
+        match self.kind {
+            Kind::Own => Vec::from(NAMES.map(|name| (format!("{id}-{name}"), name.to_string()))),
+            Kind::Shared => {
+                let names = self.mount.devices_of_machine().into_iter();
+                names.map(|name| (name.clone(), name)).collect()
             }
-        });
-        made.into_iter().collect()
+        }
     }
 
     /// A file or directory of a daemon is bound; a device node of a kernel's driver is made.

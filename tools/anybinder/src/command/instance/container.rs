@@ -55,6 +55,10 @@ pub struct Arguments {
     /// For kubernetes: the image with the programs
     #[arg(long, value_name = "IMAGE", default_value = DEFAULT_IMAGE)]
     image: String,
+
+    /// For kubernetes: devices by names of CDI, for pods with hostUsers: false
+    #[arg(long)]
+    cdi: bool,
 }
 
 #[derive(Serialize)]
@@ -331,10 +335,15 @@ fn for_kubernetes(context: &Context, arguments: &Arguments) -> Result<Output> {
         let what = format!("{} is no name of an image.", arguments.image);
         return Err(Error::with_advice(what, "Give it as REGISTRY/NAME:TAG."));
     }
-    let manifests = documents::manifests(mount, &arguments.image, arguments.own);
+    let manifests = documents::Manifests {
+        mount,
+        image: &arguments.image,
+        own: arguments.own,
+        cdi: arguments.cdi,
+    };
     Ok(Output {
         tool,
-        arguments: vec![manifests],
+        arguments: vec![manifests.text()],
         notes: vec!["docs/CONTAINERS.md says how to make the image, and what pods ask for".into()],
     })
 }

@@ -20,8 +20,10 @@ fn cdi(devices: &[Value]) -> String {
 
 /// What a container gets.
 fn edits(offer: Offer) -> Value {
-    let is_node = |bind: &Bind| !bind.is_directory && matches!(offer.devices, Devices::Nodes { .. });
-    let (nodes, files): (Vec<Bind>, Vec<Bind>) = offer.by_node().all().into_iter().partition(is_node);
+    let is_node =
+        |bind: &Bind| !bind.is_directory && matches!(offer.devices, Devices::Nodes { .. });
+    let (nodes, files): (Vec<Bind>, Vec<Bind>) =
+        offer.by_node().all().into_iter().partition(is_node);
     let node = |bind: Bind| {
         json!({
             "path": bind.to,
@@ -63,19 +65,36 @@ pub fn cdi_for_own() -> String {
     cdi(&[json!({"name": "own", "containerEdits": fuse})])
 }
 
-/// The manifests of the device plugin and, with `own`, of the daemon.
-pub fn manifests(mount: &Path, image: &str, own: bool) -> String {
-    let above = mount.parent().unwrap_or(mount);
-    let text = if own {
-        format!("{DAEMON}{PLUGIN}")
-    } else {
-        PLUGIN.to_string()
-    };
-    text.replace("@IMAGE@", image)
-        .replace("@MOUNT@", &mount.to_string_lossy())
-        .replace("@ABOVE@", &above.to_string_lossy())
-        .trim_end()
-        .to_string()
+/// What the manifests are to have.
+pub struct Manifests<'a> {
+    pub mount: &'a Path,
+    pub image: &'a str,
+    /// The daemon as well.
+    pub own: bool,
+    /// The kubelet is given names of CDI.
+    pub cdi: bool,
+}
+
+/// What ends a line that is for CDI alone.
+const FOR_CDI: &str = " # CDI";
+
+impl Manifests<'_> {
+    /// The manifests of the device plugin and, with `own`, of the daemon.
+    pub fn text(&self) -> String {
+        let daemon = if self.own { DAEMON } else { "" };
+        let above = self.mount.parent().unwrap_or(self.mount);
+        let text = format!("{daemon}{PLUGIN}")
+            .replace("@IMAGE@", self.image)
+            .replace("@MOUNT@", &self.mount.to_string_lossy())
+            .replace("@ABOVE@", &above.to_string_lossy());
+        let lines = text
+            .lines()
+            .filter_map(|line| match line.strip_suffix(FOR_CDI) {
+                Some(line) => self.cdi.then_some(line),
+                None => Some(line),
+            });
+        lines.collect::<Vec<&str>>().join("\n")
+    }
 }
 
 #[cfg(test)]
@@ -114,7 +133,11 @@ mod tests {
     #[test]
     fn a_name_has_what_a_program_looks_for() {
         let one = |devices| parsed(devices, true)["devices"][2]["containerEdits"].clone();
-        let places = ["/dev/binderfs/hwbinder", "/dev/binderfs/features", "/dev/hwbinder"];
+        let places = [
+            "/dev/binderfs/hwbinder",
+            "/dev/binderfs/features",
+            "/dev/hwbinder",
+        ];
         let files = one(Devices::Files);
         assert_eq!(texts(&files["mounts"], "containerPath"), places);
         let nodes = one(Devices::Nodes { major: 511 });
@@ -134,11 +157,20 @@ mod tests {
 
     #[test]
     fn manifests_are_filled_in() {
-        let path = Path::new("/run/b/mount");
-        for own in [false, true] {
-            let text = manifests(path, "registry/anybinder:1", own);
-            assert!(!text.contains('@'), "{text}");
+        for (own, cdi) in [(false, false), (true, false), (true, true)] {
+            let manifests = Manifests {
+                mount: Path::new("/run/b/mount"),
+                image: "registry/anybinder:1",
+                own,
+                cdi,
+            };
+            let text = manifests.text();
+            assert!(
+                !text.contains(['@', '\t']) && !text.contains("# CDI"),
+                "{text}"
+            );
             assert!(text.contains("--mount=/run/b/mount\n") && text.contains("path: /run/b\n"));
+            assert_eq!(text.matches("/etc/cdi").count(), 3 * cdi as usize);
             assert_eq!(
                 text.matches("image: registry/anybinder:1\n").count(),
                 1 + own as usize
