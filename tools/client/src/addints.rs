@@ -60,7 +60,8 @@ pub struct Arguments {
     name: String,
 }
 
-/// Registers the service, once there is a service manager, and serves it. Returns only if that fails.
+/// Registers the service, once there is a service manager, and serves it. Returns only if that
+/// fails.
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     device::open(&context.mount, device, 4)?;

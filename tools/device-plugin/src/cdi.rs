@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The specification of CDI that has the devices of a resource.
 //!
-//! The kubelet has the runtime map the owners of what a plugin mounts in a pod with a user namespace
-//! of its own (`hostUsers: false`), which FUSE refuses. What the runtime itself finds in a
-//! specification is mounted as it is.
+//! The kubelet has the runtime map the owners of what a plugin mounts in a pod with a user
+//! namespace of its own (`hostUsers: false`), which FUSE refuses. What the runtime itself finds in
+//! a specification is mounted as it is.
 use crate::api::{Bind, CdiName, ContainerResponse, Node};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
@@ -62,7 +62,10 @@ impl Specification {
 
     /// Writes what each of these containers finds, by its name. The file appears complete.
     pub fn write(&self, all: Vec<(String, ContainerResponse)>) -> std::io::Result<()> {
-        let device = |(name, container): (String, ContainerResponse)| json!({"name": name, "containerEdits": edits(&container)});
+        let device = |(name, container): (String, ContainerResponse)| {
+            let edits = edits(&container);
+            json!({"name": name, "containerEdits": edits})
+        };
         let devices: Vec<Value> = all.into_iter().map(device).collect();
         let document = json!({"cdiVersion": VERSION, "kind": KIND, "devices": devices});
         let text = document.to_string();

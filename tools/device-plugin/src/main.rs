@@ -43,8 +43,8 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = up_to_most())]
     shared: u32,
 
-    /// Where the runtime reads specifications of CDI: the kubelet is then given names of devices, which
-    /// pods with user namespaces of their own need (hostUsers: false)
+    /// Where the runtime reads specifications of CDI: the kubelet is then given names of devices,
+    /// which pods with user namespaces of their own need (hostUsers: false)
     #[arg(long, value_name = "DIR")]
     cdi: Option<PathBuf>,
 

@@ -218,8 +218,8 @@ fn fill_in(mount: &Mount, options: &InstanceOptions, mut record: Record) -> Resu
 }
 
 /// Moves this process into the namespaces of the mount's daemon, if it has its own (see
-/// `namespace`). Does nothing for a mount that `start` did not start, and needs no record of one that
-/// is seen from here.
+/// `namespace`). Does nothing for a mount that `start` did not start, and needs no record of one
+/// that is seen from here.
 pub fn join(mount: &Mount) -> Result<()> {
     if mount.is_seen() {
         return Ok(());

@@ -18,8 +18,8 @@ use std::time::Duration;
 /// Where clients look for a Binder file system.
 pub const DEFAULT_PATH: &str = "/dev/binderfs";
 
-/// Where nodes of a cluster mount. Runtimes walk through `/dev` for each privileged container, and so
-/// would into a mount there, whose daemon may be stopped or dead.
+/// Where nodes of a cluster mount. Runtimes walk through `/dev` for each privileged container, and
+/// so would into a mount there, whose daemon may be stopped or dead.
 pub const NODE_PATH: &str = "/run/anybinder-node/binderfs";
 
 /// How long a file system may take to answer the smallest request before it counts as stuck; a

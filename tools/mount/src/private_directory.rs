@@ -73,8 +73,8 @@ fn check_owner(path: &Path, stat: &Stat, owners: &Owners, in_sticky: bool) -> Re
     ))
 }
 
-/// Directories that were accepted, by device, inode and mode. They stay so when this process enters a user
-/// namespace, where root appears as every other user that has no mapping.
+/// Directories that were accepted, by device, inode and mode. They stay so when this process enters
+/// a user namespace, where root appears as every other user that has no mapping.
 static ACCEPTED: Mutex<BTreeSet<(u64, u64, u32)>> = Mutex::new(BTreeSet::new());
 
 /// Fails, with advice, if another user could change the directory, unless it was accepted before.
