@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A file that a command writes where its user says.
 //!
-//! Others may write the directory, too, as they may `/tmp`, and have put there a file of theirs, which
-//! they could read afterwards, a link to a file of the user's, or a FIFO. So what is there is never
-//! opened. The text goes into a new file beside it, which then takes its place, and only the place
-//! of a plain file of the same user.
+//! Others may write the directory, too, as they may `/tmp`, and have put there a file of theirs,
+//! which they could read afterwards, a link to a file of the user's, or a FIFO. So what is there is
+//! never opened. The text goes into a new file beside it, which then takes its place, and only the
+//! place of a plain file of the same user.
 use crate::error::{Doing, Error, Result};
 use std::fs::{File, FileType, Metadata};
 use std::io::{ErrorKind, Write};

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// How long a call that is over waits to be complete with the end of its buffer.
 const AWAIT_NS: u64 = 50_000_000;
-/// Calls that are watched, and what they may take of the memory; beyond, the oldest one is given up.
+/// Calls that are watched, and what they take of the memory; beyond, the oldest one is given up.
 const OPEN_MAX: usize = 200_000;
 const HELD_MAX: usize = 64 << 20;
 const OBJECT_BYTES: usize = 16;
