@@ -76,7 +76,7 @@ impl NewFile {
                 Err(err) if err.kind() == ErrorKind::AlreadyExists && number < NAMES => {}
                 made => {
                     return Ok(NewFile {
-                        file: made.doing(|| format!("creating {}", path.display()))?,
+                        file: made.doing(|| format!("writing {}", path.display()))?,
                         path: path.to_path_buf(),
                         beside,
                         is_in_place: false,
