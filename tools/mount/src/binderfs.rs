@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a mounted Binder file system offers beside its devices.
-use crate::mount::{mounted_fstype, Mount};
+use crate::mount::Mount;
+use crate::mount_table::mounted_fstype;
 use crate::served::STATS_ADVICE;
 use anybinder_cli::error::Result;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Daemons that another command started: by hand, by systemd, by another user. They are found in
 //! `/proc`, only shown, and never signalled.
-use crate::mount::device_mounted_for;
+use crate::mount_table::device_mounted_for;
 use crate::process::{command_name, Process, DAEMON};
 use serde::Serialize;
 use std::ffi::OsStr;

@@ -2,6 +2,7 @@
 //! A mounted Binder file system and the daemon behind it, for command-line programs.
 //!
 //! * `mount`: a mount directory, what serves it, its devices, also those outside a mount;
+//!   `mount_table`: what is mounted where;
 //!   `binderfs`: the files it offers; `served`: whether it can be used; `device_access`: who may
 //!   open a device; `device_check`: what this user finds on each device; `state_report`: what its
 //!   reports say of processes, objects and transactions
@@ -27,6 +28,7 @@ pub mod instance;
 pub mod keeper;
 pub mod manager_process;
 pub mod mount;
+mod mount_table;
 pub mod namespace;
 pub mod private_directory;
 pub mod probe;
