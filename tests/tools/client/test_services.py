@@ -295,6 +295,18 @@ def completions(bus, path, command):
     return completed, has
 
 
+def test_names_of_hidl(bus):
+    if bus.is_kernel:
+        return
+    name = "android.hidl.manager@1.2::IServiceManager/default"
+    hidl = ["--device", "hwbinder"]
+    contains(bus.run("check", *hidl, name), f"{name} is registered: android.hidl.manager@1.2::I")
+    contains(bus.run("wait", *hidl, name), "is registered")
+    contains(bus.run("check", *hidl, "a@1.0::I/b", status=6), "No service")
+    for words in (["ping", name], ["call", name, "1"], ["watch", name], ["interface", name]):
+        contains(bus.run(*words, *hidl, status=2), f"{name} is a service of HIDL")
+
+
 def test_completions_of_zsh_and_fish(bus):
     completions(bus, "zsh/site-functions/_anybinder", ["zsh", "-f", "-c", COMPLETE_ZSH, "zsh"])
     completed, _ = completions(bus, "fish/vendor_completions.d/anybinder.fish",

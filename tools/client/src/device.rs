@@ -101,6 +101,26 @@ pub fn foreign() -> Option<Foreign> {
     Some(foreign)
 }
 
+/// Whether a name is one of HIDL: AIDL's have no colons.
+pub fn is_hidl(name: &str) -> bool {
+    name.contains("::")
+}
+
+/// Fails for a name of HIDL, whose services understand no call of AIDL.
+pub fn check_aidl(device: &str, name: &str) -> Result<()> {
+    match is_hidl(name) {
+        false => Ok(()),
+        true => Err(Error::with_advice(
+            format!("{name} is a service of HIDL, and this command speaks AIDL."),
+            format!(
+                "`anybinder check --device {device} {name}` says whether it is there; libgbinder's \
+                 binder-ping and binder-call speak HIDL."
+            ),
+        )
+        .of(Kind::Usage)),
+    }
+}
+
 /// Opens a device and finds the service `name` there. Fails, with advice, if there is none, or if
 /// the policy of the service manager does not let this user find it.
 pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
@@ -110,6 +130,7 @@ pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
 
 /// Looks up a service on the device that is open already.
 pub fn look_up(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
+    check_aidl(device, name)?;
     let manager = service_manager(mount, device)?;
     let found = match foreign() {
         Some(foreign) => foreign.service(name),

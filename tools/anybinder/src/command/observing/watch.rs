@@ -286,6 +286,8 @@ impl Watch<'_> {
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
+    let mut names = arguments.names.iter();
+    names.try_for_each(|name| device::check_aidl(device, name))?;
     device::open(&context.mount, device, 1)?;
     let manager = device::service_manager(&context.mount, device)?;
     if let Some(foreign) = device::foreign() {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder check NAME`: whether a service is registered; `anybinder wait NAME`: waits until it
 //! is, and for the service manager before.
+use super::list;
 use anybinder_cli::error::Result;
 use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
+use anybinder_rpc::foreign::Foreign;
+use rsbinder::hub::ServiceManager;
 use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -29,18 +32,38 @@ struct Found {
     waited_ms: u64,
 }
 
-fn found(name: &str, service: &SIBinder, since: Instant) -> Found {
+fn found(name: &str, descriptor: &str, since: Instant) -> Found {
     Found {
         name: name.to_string(),
-        descriptor: service.descriptor().to_string(),
+        descriptor: descriptor.to_string(),
         waited_ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }
 
+/// The interface of a service of HIDL, which its name says, if a service manager lists it.
+fn listed(foreign: Option<&Foreign>, name: &str) -> Result<Option<String>> {
+    let services = list::listed(foreign)?;
+    let is_there = services.iter().any(|one| one.name == name);
+    let (interface, _) = name.split_once('/').unwrap_or((name, ""));
+    Ok(is_there.then(|| interface.to_string()))
+}
+
 pub fn check(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let since = Instant::now();
-    let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
-    let found = found(&arguments.name, &service, since);
+    let device = &arguments.device.device;
+    let descriptor = match device::is_hidl(&arguments.name) {
+        true => {
+            device::open(&context.mount, device, 0)?;
+            device::service_manager(&context.mount, device)?;
+            let found = listed(device::foreign().as_ref(), &arguments.name)?;
+            found.ok_or_else(|| device::no_service(&arguments.name))?
+        }
+        false => {
+            let service = device::find(&context.mount, device, &arguments.name)?;
+            service.descriptor().to_string()
+        }
+    };
+    let found = found(&arguments.name, &descriptor, since);
     context.show(&found, |found| {
         say(format_args!(
             "{} is registered: {}",
@@ -55,8 +78,36 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     device::open(&context.mount, device, 1)?;
     let manager = device::wait_for_manager(&context.mount)?;
+    let foreign = device::foreign();
+    let descriptor = match device::is_hidl(&arguments.name) {
+        true => loop {
+            match listed(foreign.as_ref(), &arguments.name)? {
+                Some(interface) => break interface,
+                None => std::thread::sleep(POLL),
+            }
+        },
+        false => wait_for(context, arguments, (&manager, foreign))?
+            .descriptor()
+            .to_string(),
+    };
+    let found = found(&arguments.name, &descriptor, since);
+    context.show(&found, |found| {
+        say(format_args!(
+            "{} is registered: {}, after {} ms",
+            found.name, found.descriptor, found.waited_ms
+        ));
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wait_for(
+    context: &Context,
+    arguments: &Arguments,
+    (manager, foreign): (&ServiceManager, Option<Foreign>),
+) -> Result<SIBinder> {
+    let device = &arguments.device.device;
     ProcessState::start_thread_pool();
-    let service = match device::foreign() {
+    Ok(match foreign {
         None => match manager.wait_for_service(&arguments.name) {
             Some(service) => service,
             // Refused, or the service manager is gone: the look-up says why.
@@ -70,13 +121,5 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
                 None => std::thread::sleep(POLL),
             }
         },
-    };
-    let found = found(&arguments.name, &service, since);
-    context.show(&found, |found| {
-        say(format_args!(
-            "{} is registered: {}, after {} ms",
-            found.name, found.descriptor, found.waited_ms
-        ));
-    });
-    Ok(ExitCode::SUCCESS)
+    })
 }
