@@ -28,12 +28,12 @@ class Server(servicemanager.Client):
     """A client with an object that answers by code.
 
     interface: the descriptor of the object; calls with another one are refused
-    level: the level of the headers of the calls that it takes
+    level: the level that it is of, and so that of the calls that it takes
     """
 
     def __init__(self, path: str | os.PathLike, interface: str, answers: Mapping[int, Answer],
                  level: str = NEWEST, word: bytes = b"SYST"):
-        super().__init__(path, NEWEST, word)
+        super().__init__(path, level, word)
         self.interface = interface
         self.answers = answers
         self.record: Callable[[Record], Any] = lambda record: None

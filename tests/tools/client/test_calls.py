@@ -4,7 +4,10 @@ import json
 import os
 import signal
 
+import pytest
+from anybinder.parcel import Parcel
 from anybinder.process import PATIENCE_S, until
+from anybinder.service import service
 
 from peers import AIDL, PEER, contains
 
@@ -48,6 +51,24 @@ def test_call_with_parcelables(bus):
     contains(bus.ask("echoRecord", '{"id": 1,}', status=2),
              "record: its JSON is wrong in line 1, column 10: trailing comma.")
     contains(bus.ask("readFiles", '["/dev/null"', status=2), "column 12: it ends too early.")
+
+
+ANDROID = {"28": "Android 9", "29": "Android 10"}
+
+
+@pytest.mark.parametrize("level", ANDROID)
+def test_call_of_a_service_of_an_older_level(bus, level):
+    answers = {1: Parcel(level).i32(0).i32(42)}
+    with service(bus.path(), "old", "old.IOld", answers, level=level) as old:
+        words = ["old", "1", "i32", "7", "handle", "of", PEER, "i32", "9"]
+        contains(bus.run("call", *words, "--reply", "status,i32"), "42")
+        bus.run("call", *words, "--oneway", "--interface", "old.IOld")
+        until(lambda: len(old.calls.all()) == 2)
+        for call in old.calls.all():
+            assert (call.data[:4], call.data[28:]) == (b"\7\0\0\0", b"\t\0\0\0")
+        contains(bus.run("call", *words, "--level", "36", status=7),
+                 f"A program of {ANDROID[level]} registered it", "leave --level out")
+        assert bus.json("interface", "old")["version"] is None
 
 
 def test_call_exceptions(bus):

@@ -2,9 +2,11 @@
 //! Opening a device, finding services, and the errors of calls.
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::note;
+use anybinder_driver::level::Level;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::{Foreign, Manager};
 use anybinder_rpc::status_text::explain;
+use anybinder_servicemanager::LEVEL_TRANSACTION;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;
@@ -126,6 +128,17 @@ pub fn check_aidl(device: &str, name: &str) -> Result<()> {
 pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     open(mount, device, 0)?;
     look_up(mount, device, name)
+}
+
+/// The level of the process that registered a service on the device that is open already.
+/// None where the service manager does not tell.
+pub fn level_of(name: &str) -> Option<Level> {
+    let manager = ProcessState::as_self().context_object().ok()?;
+    let proxy = manager.as_proxy()?;
+    let mut request = proxy.prepare_transact(false).ok()?;
+    request.write(name).ok()?;
+    let reply = proxy.submit_transact(LEVEL_TRANSACTION, &request, 0).ok()?;
+    reply?.read::<String>().ok()?.parse().ok()
 }
 
 /// Looks up a service on the device that is open already.

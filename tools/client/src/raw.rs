@@ -5,7 +5,7 @@ use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::parcel::{Parcel as Raw, HEADER_WORDS};
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_rpc::dialect::{header_word, WORD_POSITION};
+use anybinder_rpc::dialect::{header_word, Dialect, WORD_POSITION};
 use anybinder_rpc::parcel_bytes;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::rpc::RpcProxy;
@@ -13,15 +13,14 @@ use rsbinder::{Parcel, SIBinder, StatusCode};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-/// A binder in a parcel: the object and its stability.
-const BINDER_SIZE: usize = OBJECT_SIZE + 4;
-
 /// A request that is ready to be sent. Holds what its objects refer to.
 #[derive(Default)]
 pub struct Request {
     /// The interface, in a request over a socket, whose header is not part of the data.
     descriptor: Option<String>,
     raw: Raw,
+    /// How the service reads it.
+    dialect: Dialect,
     /// Whether the data begins with a header, which has the word of a libbinder.
     has_word: bool,
     files: Vec<OwnedFd>,
@@ -67,17 +66,28 @@ fn bytes_of(parcel: &mut Parcel) -> rsbinder::Result<Vec<u8>> {
 }
 
 impl Request {
-    /// A request with the header of an interface, which is that of the service.
-    pub fn with_header(service: &SIBinder) -> Result<Request> {
+    /// A request with the header of an interface, which is that of the service, in its dialect.
+    pub fn with_header(service: &SIBinder, dialect: Dialect) -> Result<Request> {
         let doing = || "making a parcel".to_string();
-        let mut request = Request::default();
+        let mut request = Request {
+            dialect,
+            ..Request::default()
+        };
         if is_rpc(service) {
             request.descriptor = Some(descriptor_of(service).doing(doing)?);
         } else if let Some(proxy) = service.as_proxy() {
-            let mut header = proxy.prepare_transact(true).doing(doing)?;
+            let mut header = match dialect.has_stability() {
+                true => proxy.prepare_transact(true).doing(doing)?,
+                false => {
+                    let descriptor = descriptor_of(service).doing(doing)?;
+                    dialect.request(proxy, &descriptor).doing(doing)?
+                }
+            };
             request.raw.data = bytes_of(&mut header).doing(doing)?;
-            request.has_word = true;
-            request.set_word(header_word());
+            request.has_word = dialect.has_stability();
+            if request.has_word {
+                request.set_word(header_word());
+            }
         }
         Ok(request)
     }
@@ -101,7 +111,7 @@ impl Request {
 
     pub fn append_binder(&mut self, binder: &SIBinder) -> Result<()> {
         let at = self.raw.data.len();
-        self.raw.data.resize(at + BINDER_SIZE, 0);
+        self.raw.data.resize(at + self.dialect.binder_length(), 0);
         self.put_binder(at, binder)
     }
 
@@ -116,8 +126,10 @@ impl Request {
         let doing = || "writing a binder".to_string();
         let mut parcel = Parcel::new();
         parcel.write(binder).doing(doing)?;
+        self.dialect.finish_binder(&mut parcel).doing(doing)?;
         let bytes = bytes_of(&mut parcel).doing(doing)?;
-        self.raw.data[at..at + BINDER_SIZE].copy_from_slice(&bytes[..BINDER_SIZE]);
+        let size = self.dialect.binder_length();
+        self.raw.data[at..at + size].copy_from_slice(&bytes[..size]);
         self.raw.offsets.push(at as u64);
         self.kept.push(parcel);
         Ok(())
@@ -208,17 +220,16 @@ impl Request {
 }
 
 /// The reply to a method without arguments.
-pub fn ask(service: &SIBinder, code: u32) -> Option<Reply> {
-    let request = match code {
-        rsbinder::DEBUG_PID_TRANSACTION => Request::default(),
-        _ => Request::with_header(service).ok()?,
-    };
+pub fn ask(service: &SIBinder, dialect: Dialect, code: u32) -> Option<Reply> {
+    let request = Request::with_header(service, dialect).ok()?;
     request.send(service, code, 0).ok()
 }
 
 /// The process that owns an object, if it says so.
 pub fn pid_of(service: &SIBinder) -> Option<i32> {
-    let reply = ask(service, rsbinder::DEBUG_PID_TRANSACTION)?;
+    let request = Request::default();
+    let reply = request.send(service, rsbinder::DEBUG_PID_TRANSACTION, 0);
+    let reply = reply.ok()?;
     let pid = Decoder::new(&reply.data, None).word().ok()?;
     i32::try_from(pid).ok()
 }

@@ -5,11 +5,12 @@ use crate::device::{no_device, no_manager, no_service, policy_error, refusal};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Sent};
-use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::level::{Level, Stability};
 use anybinder_driver::parcel::{Parcel, Reader, Target, HEADER_WORDS, SYSTEM_HEADER};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_rpc::status_text::explain;
+use anybinder_servicemanager::LEVEL_TRANSACTION;
 use rsbinder::StatusCode;
 use std::fs::File;
 
@@ -48,8 +49,23 @@ impl<'a> Unasked<'a> {
         })
     }
 
-    fn with_header(&self, interface: &str) -> Parcel {
-        Parcel::call(STRICT_MODE, self.word, interface)
+    fn with_header(&self, interface: &str, level: Level) -> Parcel {
+        match level.is_legacy() {
+            true => Parcel::legacy_call(level, interface),
+            false => Parcel::call(STRICT_MODE, self.word, interface),
+        }
+    }
+
+    /// The level of the process that registered a service; None where the service manager does
+    /// not tell.
+    pub fn level_of(&mut self, name: &str) -> Option<Level> {
+        let mut request = Parcel::default();
+        request.string16(name);
+        let driver = &mut self.driver;
+        let reply = driver.call(MANAGER, LEVEL_TRANSACTION, request, &mut Vec::new());
+        let (data, offsets) = driver.contents(&reply.ok()??)?;
+        let level = Reader::new(&data, &offsets).string16().ok()?;
+        level.parse().ok()
     }
 
     /// The handle of a service, which is not asked for anything.
@@ -64,7 +80,7 @@ impl<'a> Unasked<'a> {
             .into_iter()
             .filter(|word| *word != SYSTEM_HEADER);
         let (data, offsets) = loop {
-            let mut request = self.with_header(MANAGER_INTERFACE);
+            let mut request = self.with_header(MANAGER_INTERFACE, Level::A16);
             request.string16(name);
             let reply = self
                 .driver
@@ -96,10 +112,15 @@ impl<'a> Unasked<'a> {
         }
     }
 
-    /// Sends a one-way call with the header of an interface.
-    pub fn send(&mut self, (name, code): (&str, u32), interface: &str, plan: &Plan) -> Result<()> {
+    /// Sends a one-way call with the header of an interface at a level.
+    pub fn send(
+        &mut self,
+        (name, code): (&str, u32),
+        (interface, level): (&str, Level),
+        plan: &Plan,
+    ) -> Result<()> {
         let target = self.find(name)?;
-        let mut parcel = self.with_header(interface);
+        let mut parcel = self.with_header(interface, level);
         let base = parcel.data.len();
         parcel.data.extend_from_slice(&plan.data);
         // Open until the driver has taken them.
@@ -110,8 +131,9 @@ impl<'a> Unasked<'a> {
                 Object::Service(name) => {
                     let handle = self.find(name)?;
                     parcel.put_object(at, TYPE_HANDLE, 0, handle);
-                    let word = Stability::SYSTEM.word(StabilityForm::Plain).unwrap_or(0);
-                    parcel.data[at + OBJECT_SIZE..][..4].copy_from_slice(&word.to_ne_bytes());
+                    if let Some(word) = Stability::SYSTEM.word(level.stability_form()) {
+                        parcel.data[at + OBJECT_SIZE..][..4].copy_from_slice(&word.to_ne_bytes());
+                    }
                 }
                 Object::File(path) => {
                     let file = File::open(path).doing(|| format!("opening {}", path.display()))?;

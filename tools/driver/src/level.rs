@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A release range with one wire format. Android 15 has three: releases r1 to r5 are numbered as
 /// Android 14, r6 inserted getService2, and r20 changed the contents of the `Service` union.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
     A9,
@@ -16,6 +16,7 @@ pub enum Level {
     A14,
     A15R6,
     A15R20,
+    #[default]
     A16,
 }
 
@@ -58,6 +59,11 @@ fn spellings() -> impl Iterator<Item = (&'static str, Level)> {
 }
 
 impl Level {
+    /// The shortest spelling.
+    pub fn spelling(self) -> &'static str {
+        NAMES[self as usize].1[0]
+    }
+
     /// Whether the parcels have no header word, no stability, and replies without an exception.
     pub fn is_legacy(self) -> bool {
         self <= Level::A10

@@ -4,7 +4,7 @@
 //!
 //! rsbinder's own parcels have one format (that of Android 13 and newer), so they are not used.
 use crate::abi::{FD_FLAGS, OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
-use crate::level::{Stability, StabilityForm};
+use crate::level::{Level, Stability, StabilityForm};
 use rsbinder::StatusCode;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -23,6 +23,8 @@ pub const HEADER_WORDS: [i32; 4] = [
 ];
 
 const NO_WORK_SOURCE: i32 = -1;
+/// The policy of strict mode that was written up to Android 10.
+const LEGACY_STRICT_MODE: i32 = 0x40_0000;
 
 /// The word at an offset; None past the end.
 pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
@@ -206,6 +208,17 @@ impl Parcel {
             .i32(NO_WORK_SOURCE)
             .i32(header_word)
             .string16(interface);
+        parcel
+    }
+
+    /// A call with the header of Android 9 or 10.
+    pub fn legacy_call(level: Level, interface: &str) -> Parcel {
+        let mut parcel = Parcel::default();
+        parcel.i32(LEGACY_STRICT_MODE);
+        if level == Level::A10 {
+            parcel.i32(NO_WORK_SOURCE);
+        }
+        parcel.string16(interface);
         parcel
     }
 

@@ -4,7 +4,7 @@
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::Body;
 use crate::budget::{Budget, MAX_DEPTH};
-use crate::encode::is_byte_enum;
+use crate::encode::{is_byte_enum, Format};
 use crate::types::{Kind, Type};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE};
 use serde_json::{json, Map, Value};
@@ -20,8 +20,7 @@ pub struct Decoder<'a> {
     /// Where the parcelable ends that is being read.
     end: usize,
     library: Option<&'a Library>,
-    /// The format is that of RPC Binder, in which objects differ.
-    pub is_rpc: bool,
+    pub format: Format,
     /// The bytes are the first ones of a longer parcel. Where they end, texts and arrays end early
     /// and what follows is left out.
     pub is_cut: bool,
@@ -59,7 +58,7 @@ impl<'a> Decoder<'a> {
             position: 0,
             end: data.len(),
             library,
-            is_rpc: false,
+            format: Format::default(),
             is_cut: false,
             has_stopped: false,
             budget: Rc::default(),
@@ -169,13 +168,13 @@ impl<'a> Decoder<'a> {
     fn object(&mut self, with_stability: bool) -> Outcome {
         let at = self.position;
         let kind = self.word()?;
-        if self.is_rpc {
+        if self.format == Format::Rpc {
             return self.rpc_object(kind, with_stability);
         }
         self.take(4)?;
         let number = self.long()?;
         self.take(OBJECT_SIZE - 16)?;
-        if with_stability {
+        if with_stability && self.format == Format::WithStability {
             self.word()?;
         }
         match kind {
@@ -335,7 +334,7 @@ impl<'a> Decoder<'a> {
         let value = match (found, self.library) {
             (Some(entry), Some(library)) => {
                 let mut inner = Decoder::new(bytes, Some(library));
-                inner.is_rpc = self.is_rpc;
+                inner.format = self.format;
                 inner.is_cut = is_cut;
                 inner.budget = self.budget.clone();
                 let value = inner.parcelable(&entry, depth + 1);

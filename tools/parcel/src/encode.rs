@@ -7,6 +7,7 @@ use crate::aidl::syntax::{Body, Field};
 use crate::budget::{MAX_DEPTH, MAX_PARCEL};
 use crate::types::{Kind, Type};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER};
+use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{put_padded, put_string16};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -28,8 +29,27 @@ pub enum Object {
 pub struct Parcel {
     pub data: Vec<u8>,
     pub objects: Vec<(usize, Object)>,
-    /// The format is that of RPC Binder, in which objects differ.
-    pub is_rpc: bool,
+    pub format: Format,
+}
+
+/// How objects are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// As in the driver's parcels from Android 11 on: the stability follows a binder.
+    #[default]
+    WithStability,
+    /// As before Android 11.
+    WithoutStability,
+    Rpc,
+}
+
+impl Format {
+    pub fn of(level: Level) -> Format {
+        match level.is_legacy() {
+            true => Format::WithoutStability,
+            false => Format::WithStability,
+        }
+    }
 }
 
 impl Parcel {
@@ -58,18 +78,24 @@ impl Parcel {
 
     /// A binder that is null, and its stability.
     pub fn null_binder(&mut self) {
-        if self.is_rpc {
+        if self.format == Format::Rpc {
             return self.data.extend_from_slice(&[0; 8]);
         }
         self.word(TYPE_BINDER);
         self.data.resize(self.data.len() + OBJECT_SIZE - 4, 0);
-        self.word(0);
+        self.stability();
+    }
+
+    fn stability(&mut self) {
+        if self.format == Format::WithStability {
+            self.word(0);
+        }
     }
 
     fn binder(&mut self, text: &str) {
         let name = text.strip_prefix(PREFIX_SERVICE).unwrap_or(text);
         self.object(Object::Service(name.to_string()));
-        self.word(0);
+        self.stability();
     }
 
     fn file(&mut self, path: &str) {

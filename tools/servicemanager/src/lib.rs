@@ -25,4 +25,4 @@ pub use policy::{pattern, rules};
 pub use registry::DEFAULT_PER_USER;
 pub use serve::{serve, Cause, End, Options, Protocol};
 pub use wire::level::numbering;
-pub use wire::level::DESCRIPTOR;
+pub use wire::level::{DESCRIPTOR, LEVEL_TRANSACTION};

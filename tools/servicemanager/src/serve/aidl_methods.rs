@@ -11,7 +11,7 @@ use crate::wire::level::{Access, Arguments, LevelSet};
 use crate::wire::notification::Dialect;
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
-use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::level::{Level, Stability, StabilityForm};
 use anybinder_driver::parcel::{Binder, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use rsbinder_tools::config::{is_valid_service_name, Declarations};
@@ -23,6 +23,7 @@ pub struct Call {
     pub header_word: i32,
     pub found: Found,
     pub levels: LevelSet,
+    pub level: Level,
     pub method: Method,
 }
 
@@ -83,6 +84,7 @@ impl Call {
                 let priority = priority.unwrap_or(PRIORITY_DEFAULT);
                 let mut service = Service::new(target, stability, self.caller, priority);
                 service.allow_isolated = allow_isolated;
+                service.level = self.level;
                 self.add(state, port, &name, service)
             }
             Arguments::Priority { index, priority } => {
@@ -136,18 +138,13 @@ impl Call {
         }
     }
 
-    /// Whether a service is for this user.
-    fn is_for(&self, state: &State, service: &Service) -> bool {
-        service.allow_isolated || !state.policy.is_isolated(self.caller)
-    }
-
     /// A lookup that is denied finds nothing, as on Android.
     fn find(&self, state: &mut State, port: &mut dyn Port, name: &str) -> Outcome {
         let may_find = state.policy.may_find(self.caller, name)
             && state
                 .registry
                 .service(name)
-                .is_some_and(|service| self.is_for(state, service));
+                .is_some_and(|service| state.is_for(self.caller, service));
         let found = match may_find {
             true => state.registry.find(port, name),
             false => self.find_accessor(state, name),
@@ -163,7 +160,7 @@ impl Call {
             return None;
         }
         let accessor = registry.accessor(name)?;
-        let may_stand = self.is_for(state, accessor) && policy.may_add(accessor.owner, name);
+        let may_stand = state.is_for(self.caller, accessor) && policy.may_add(accessor.owner, name);
         may_stand.then_some(FoundService {
             binder: None,
             is_lazy: false,

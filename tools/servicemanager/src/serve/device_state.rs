@@ -68,6 +68,11 @@ impl State {
         }
     }
 
+    /// Whether a service is for a user, who may be isolated.
+    pub fn is_for(&self, caller: Caller, service: &Service) -> bool {
+        service.allow_isolated || !self.policy.is_isolated(caller)
+    }
+
     /// * `code`: 0 if the method is named in the reason
     pub fn log_refusal(&mut self, caller: Caller, code: u32, why: &str) {
         let Caller { pid, uid, .. } = caller;

@@ -8,9 +8,10 @@ use crate::policy::Policy;
 use crate::registry::users;
 use crate::wire::caller::{Caller, Transaction};
 use crate::wire::hidl;
-use crate::wire::level::{Header, Meaning, Speakers, DESCRIPTOR};
+use crate::wire::level::{Header, Meaning, Speakers, DESCRIPTOR, LEVEL_TRANSACTION};
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, Reply, LEGACY_FAILURE};
+use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{Parcel, Reader};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
@@ -51,10 +52,24 @@ impl Manager {
             rsbinder::EXTENSION_TRANSACTION => {
                 parcel.binder(None, self.state.settings.level.stability_form());
             }
+            LEVEL_TRANSACTION => match self.level_of(transaction) {
+                Some(level) => drop(parcel.string16(level.spelling())),
+                None => return StatusCode::NameNotFound.into(),
+            },
             rsbinder::SHELL_COMMAND_TRANSACTION => return StatusCode::InvalidOperation.into(),
             _ => return StatusCode::UnknownTransaction.into(),
         }
         Reply::Parcel(parcel).into()
+    }
+
+    /// The level of the process that registered a name; None if the caller may not find it.
+    fn level_of(&self, transaction: &Transaction) -> Option<Level> {
+        let mut reader = Reader::new(transaction.data, transaction.offsets);
+        let name = reader.string16().ok()?;
+        let (state, caller) = (&self.state, transaction.caller);
+        let service = state.registry.service(&name)?;
+        let may_find = state.policy.may_find(caller, &name) && state.is_for(caller, service);
+        may_find.then_some(service.level)
     }
 
     fn call(&mut self, port: &mut dyn Port, transaction: &Transaction) -> Answer {
@@ -97,9 +112,10 @@ impl Manager {
         header: &Header,
         meaning: Meaning,
     ) -> Answer {
+        let level = self.speakers.level(meaning.levels);
         let format = Format {
             is_legacy: header.word.is_none(),
-            stability: self.speakers.stability_form(meaning.levels),
+            stability: level.stability_form(),
         };
         let call = Call {
             caller: match meaning.method.is_question() {
@@ -113,6 +129,7 @@ impl Manager {
             header_word: header.word.unwrap_or(0),
             found: meaning.found,
             levels: meaning.levels,
+            level,
             method: meaning.method,
         };
         let method = meaning.method;

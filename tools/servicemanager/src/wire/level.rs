@@ -11,12 +11,16 @@ mod set;
 pub use meanings::{Access, Arguments, Header, Meaning, DESCRIPTOR};
 pub use set::LevelSet;
 
-use anybinder_driver::level::{Level, StabilityForm};
+use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{Reader, Target};
 use meanings::Meanings;
 use numbering::Method;
 use processes::Processes;
 use rsbinder::StatusCode;
+
+/// Asks for the level of the process that registered a name (`_LVL`): the request is the name, the
+/// reply the level, both as text. Only this service manager answers it.
+pub const LEVEL_TRANSACTION: u32 = u32::from_be_bytes(*b"_LVL");
 
 /// Why a request has no meaning here.
 pub struct Unclear {
@@ -92,14 +96,13 @@ impl Speakers {
         }
     }
 
-    /// The form in which a client of these levels reads a stability.
-    pub fn stability_form(&self, levels: LevelSet) -> StabilityForm {
-        if levels.contains(self.preferred) {
-            return self.preferred.stability_form();
+    /// The level in whose format a client of these levels reads and writes.
+    pub fn level(&self, levels: LevelSet) -> Level {
+        match levels.contains(self.preferred) {
+            true => self.preferred,
+            // The newest one that fits: only Android 12 reads categories.
+            false => levels.iter().last().unwrap_or(self.preferred),
         }
-        // The newest one that fits: only Android 12 reads categories.
-        let newest = levels.iter().last();
-        newest.map_or(StabilityForm::Plain, Level::stability_form)
     }
 }
 

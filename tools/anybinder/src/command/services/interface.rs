@@ -9,6 +9,7 @@ use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::status;
+use anybinder_rpc::dialect::Dialect;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::SIBinder;
 use serde::Serialize;
@@ -55,11 +56,11 @@ struct Interface {
 
 /// The reply to a meta method, behind its exception.
 fn meta<T>(
-    service: &SIBinder,
+    (service, dialect): (&SIBinder, Dialect),
     code: u32,
     read: impl FnOnce(&mut Decoder) -> std::result::Result<T, String>,
 ) -> Option<T> {
-    let reply = raw::ask(service, code)?;
+    let reply = raw::ask(service, dialect, code)?;
     let mut decoder = Decoder::new(&reply.data, None);
     match status::read(&mut decoder) {
         Ok(None) => read(&mut decoder).ok(),
@@ -103,14 +104,16 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let pid = raw::pid_of(&service);
+    let level = device::level_of(&arguments.name).unwrap_or_default();
+    let asked = (&service, level.into());
     let one = Interface {
         name: arguments.name.clone(),
         descriptor,
         pid,
-        version: meta(&service, GET_VERSION, |reply| {
+        version: meta(asked, GET_VERSION, |reply| {
             reply.word().map(|word| word as i32)
         }),
-        hash: meta(&service, GET_HASH, |reply| reply.string16()).flatten(),
+        hash: meta(asked, GET_HASH, |reply| reply.string16()).flatten(),
         has_extension: matches!(service.get_extension(), Ok(Some(_))),
         methods,
     };

@@ -13,6 +13,7 @@ use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status;
 use anybinder_parcel::types::{Kind, Type};
+use anybinder_rpc::dialect::Dialect;
 use anybinder_rpc::foreign::Foreign;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ProcessState, SIBinder};
@@ -142,7 +143,7 @@ impl Lookup {
 
     /// None if there is no such service, or it is one that only this process would call.
     pub fn hold(&self, name: &str) -> Option<Held> {
-        let mut request = Request::with_header(&self.object).ok()?;
+        let mut request = Request::with_header(&self.object, Dialect::default()).ok()?;
         let mut plan = Parcel::default();
         plan.string16(name);
         let no_service = |_: &str| Err(Error::new("A name has no objects."));

@@ -5,11 +5,13 @@ use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::time_limit::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{is_rpc, Reply, Request};
+use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
-use anybinder_parcel::encode::Parcel;
+use anybinder_parcel::encode::{Format, Parcel};
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
+use anybinder_rpc::status_text::explain;
 use rsbinder::{SIBinder, StatusCode};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +48,11 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
 
+    /// Android API level of the service, if it is not the one by which it was registered: 28 is
+    /// what libgbinder speaks where its gbinder.conf names none
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<Level>,
+
     /// The types of the reply, e.g. status,i32,array of s16 (status: the exception of AIDL)
     #[arg(long, value_name = "TYPES", conflicts_with = "aidl")]
     pub reply: Option<String>,
@@ -76,12 +83,36 @@ pub struct Arguments {
     pub arguments: Vec<String>,
 }
 
+impl Arguments {
+    /// The level of the service, by `told` where the command line does not say it.
+    pub fn level(&self, told: impl FnOnce(&str) -> Option<Level>) -> Level {
+        let level = self.level.or_else(|| told(&self.name));
+        level.unwrap_or_default()
+    }
+
+    /// The level of a service that was looked up, and how its parcels are written. Fails for a
+    /// service over a socket, which has none.
+    pub fn format(&self, service: &SIBinder) -> Result<(Level, Format)> {
+        let level = self.level(device::level_of);
+        match (is_rpc(service), self.level) {
+            (true, Some(_)) => Err(Error::usage(format!(
+                "Only an accessor leads to {}, and calls over sockets have no level: leave --level \
+                 out.",
+                self.name
+            ))),
+            (true, None) => Ok((level, Format::Rpc)),
+            (false, _) => Ok((level, Format::of(level))),
+        }
+    }
+}
+
 /// What stands before the interface of an object that is made for the call.
 pub const NEW: &str = "new ";
 
 /// A call whose arguments are written.
 pub struct Call {
     pub service: SIBinder,
+    pub level: Level,
     pub code: u32,
     pub flags: u32,
     pub parcel: Parcel,
@@ -136,7 +167,7 @@ impl Call {
             .of(Kind::CallFailed));
         }
         let mut request = match self.has_header {
-            true => Request::with_header(&self.service)?,
+            true => Request::with_header(&self.service, self.level.into())?,
             false => Request::default(),
         };
         let device = &arguments.device.device;
@@ -150,9 +181,25 @@ impl Call {
                 let what = format!("{} failed", arguments.name);
                 match self.refused_object((context, device), status) {
                     Some(why) => Error::new(format!("{what}: {why}.")).of(Kind::CallFailed),
+                    None if status == StatusCode::BadType => {
+                        let what = format!("{what}: {}.", explain(status));
+                        let advice = called_as(&arguments.name, self.level);
+                        Error::with_advice(what, advice).of(Kind::CallFailed)
+                    }
                     None => device::call_error(&what, status),
                 }
             })
+    }
+}
+
+/// How a service was called that perhaps reads another format.
+pub fn called_as(name: &str, level: Level) -> String {
+    match device::level_of(name) {
+        Some(told) if told != level => format!(
+            "A program of {told} registered it, and it was called as one of {level}: leave --level \
+             out."
+        ),
+        _ => format!("It was called as one of {level}; --level says another."),
     }
 }
 

@@ -2,18 +2,17 @@
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::callback::{Calls, Received};
 use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
-use super::request::{exception_error, Arguments, Call, ObjectArgument, NEW};
+use super::request::{called_as, exception_error, Arguments, Call, ObjectArgument, NEW};
 use crate::command::services::interface_files::{interface, open, say_doubts, signature};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
-use anybinder_client::raw::is_rpc;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::{Body, Direction};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{Encoder, Parcel};
+use anybinder_parcel::encode::{Encoder, Format, Parcel};
 use anybinder_parcel::method;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::types::{Kind as ValueKind, Type};
@@ -116,11 +115,11 @@ fn write(
     library: &Library,
     entry: &Entry,
     called: &Called,
-    (words, is_rpc): (&[String], bool),
+    (words, format): (&[String], Format),
 ) -> Result<Parcel> {
     let mut encoder = Encoder {
         parcel: Parcel {
-            is_rpc,
+            format,
             ..Parcel::default()
         },
         library: Some(library),
@@ -193,10 +192,10 @@ fn read(
     library: &Library,
     entry: &Entry,
     called: &Called,
-    (data, is_rpc): (&[u8], bool),
+    (data, format): (&[u8], Format),
 ) -> std::result::Result<std::result::Result<Answer, Exception>, String> {
     let mut decoder = Decoder::new(data, Some(library));
-    decoder.is_rpc = is_rpc;
+    decoder.format = format;
     let read = method::answer(library, entry, called, &mut decoder)?;
     Ok(read.map(|read| {
         let mut answer = Answer {
@@ -239,11 +238,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     ProcessState::start_thread_pool();
     let entry = declaration(&library, arguments, &service)?;
     let called = method_named(&library, &entry, &arguments.method)?;
-    let is_rpc = is_rpc(&service);
-    let parcel = write(&library, &entry, &called, (&arguments.arguments, is_rpc))?;
+    let (level, format) = arguments.format(&service)?;
+    let parcel = write(&library, &entry, &called, (&arguments.arguments, format))?;
     let is_oneway = arguments.oneway || called.method.is_oneway;
     let call = Call {
         service,
+        level,
         code: called.code,
         flags: if is_oneway { rsbinder::FLAG_ONEWAY } else { 0 },
         parcel,
@@ -254,7 +254,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let reply = call.send(context, arguments)?;
     let mut answer = match is_oneway {
         true => Answer::nothing(),
-        false => match read(&library, &entry, &called, (&reply.data, is_rpc)) {
+        false => match read(&library, &entry, &called, (&reply.data, format)) {
             Ok(Ok(answer)) => answer,
             Ok(Err(exception)) => return Err(exception_error(name, &exception)),
             Err(err) => {
@@ -263,7 +263,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
                         "The reply does not fit {} of {}: {err}.",
                         called.method.name, entry.name
                     ),
-                    "The .aidl files may be of another version than the service.",
+                    format!(
+                        "The .aidl files may be of another version than the service. {}",
+                        called_as(name, level)
+                    ),
                 )
                 .of(Kind::CallFailed));
             }

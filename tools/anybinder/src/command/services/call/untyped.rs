@@ -5,11 +5,10 @@ use super::request::{exception_error, Arguments, Call};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
-use anybinder_client::raw::is_rpc;
 use anybinder_client::unasked::Unasked;
 use anybinder_mount::context::Context;
 use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{Encoder, Parcel};
+use anybinder_parcel::encode::{Encoder, Format, Parcel};
 use anybinder_parcel::status;
 use anybinder_parcel::types::{Kind as ValueKind, Type};
 use anybinder_parcel::words::{self, Part};
@@ -73,10 +72,10 @@ fn word_error(error: words::Error) -> Error {
     made.of(Kind::Usage)
 }
 
-fn write_arguments(arguments: &[String], is_rpc: bool) -> Result<Parcel> {
+fn write_arguments(arguments: &[String], format: Format) -> Result<Parcel> {
     let mut encoder = Encoder {
         parcel: Parcel {
-            is_rpc,
+            format,
             ..Parcel::default()
         },
         library: None,
@@ -112,9 +111,9 @@ fn print_raw(reply: &RawReply) {
 }
 
 /// Reads a reply by its types.
-fn decode(name: &str, (data, is_rpc): (&[u8], bool), parts: &[Part]) -> Result<Decoded> {
+fn decode(name: &str, (data, format): (&[u8], Format), parts: &[Part]) -> Result<Decoded> {
     let mut decoder = Decoder::new(data, None);
-    decoder.is_rpc = is_rpc;
+    decoder.format = format;
     let mut values = Vec::new();
     let bad = |err: String| {
         Error::with_advice(
@@ -160,12 +159,10 @@ fn send_unasked(
     code: u32,
     interface: &str,
 ) -> Result<ExitCode> {
-    let parcel = write_arguments(&arguments.arguments, false)?;
-    Unasked::open(&context.mount, &arguments.device.device)?.send(
-        (&arguments.name, code),
-        interface,
-        &parcel,
-    )?;
+    let mut unasked = Unasked::open(&context.mount, &arguments.device.device)?;
+    let level = arguments.level(|name| unasked.level_of(name));
+    let parcel = write_arguments(&arguments.arguments, Format::of(level))?;
+    unasked.send((&arguments.name, code), (interface, level), &parcel)?;
     let nothing = RawReply {
         size: 0,
         words: Vec::new(),
@@ -199,7 +196,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         return Err(Error::usage("--save needs --aidl or --reply."));
     }
     // Bad arguments are said before the service is looked for.
-    write_arguments(&arguments.arguments, false)?;
+    write_arguments(&arguments.arguments, Format::default())?;
     let parts = match &arguments.reply {
         Some(_) if arguments.oneway => {
             return Err(Error::usage(
@@ -223,10 +220,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         None => {}
     }
     let service = device::find(&context.mount, &arguments.device.device, name)?;
-    let is_rpc = is_rpc(&service);
-    let parcel = write_arguments(&arguments.arguments, is_rpc)?;
+    let (level, format) = arguments.format(&service)?;
+    let parcel = write_arguments(&arguments.arguments, format)?;
     let call = Call {
         service,
+        level,
         code,
         flags: match arguments.oneway {
             true => rsbinder::FLAG_ONEWAY,
@@ -239,7 +237,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let reply = call.send(context, arguments)?;
     if let Some(parts) = parts {
-        let decoded = decode(name, (&reply.data, is_rpc), &parts)?;
+        let decoded = decode(name, (&reply.data, format), &parts)?;
         return show_decoded(context, arguments, decoded);
     }
     let words = reply.data.chunks_exact(4);
