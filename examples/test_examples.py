@@ -109,6 +109,7 @@ class Setting:
 
     def __init__(self, bus, before, programs, kind, root=None):
         self.bus, self.kind = bus, kind
+        self.made_of = (before, programs, kind, root)
         self.scratch = tempfile.TemporaryDirectory()
         self.languages = {"rust": Language(bus, before, programs("board-service"),
                                            programs("board-client"), f"{self.scratch.name}/notes")}
@@ -120,6 +121,10 @@ class Setting:
                                              "/examples/bin/board-client", "/notes")
         for directory in filter(None, (self.scratch.name, root)):
             pathlib.Path(directory, "notes").write_text(NOTES, encoding="utf-8")
+
+    def at(self, bus):
+        """The same at another bus."""
+        return Setting(bus, *self.made_of)
 
     def is_listed(self):
         return NAME in self.bus.outcome("list")[1]
@@ -189,6 +194,41 @@ def test_every_client_is_told_that_a_service_died(setting):
                 watcher.expect("the service died")
                 assert watcher.process.wait(PATIENCE_S) == 0
             until(lambda: not setting.is_listed())
+
+
+REFUSING = """[global]
+list = "any"
+
+[[rule]]
+name = "*"
+add = "none"
+find = "any"
+"""
+
+
+def test_a_service_that_is_refused_does_not_say_that_it_serves(own_driver, program):
+    # Rules are taken from no directory that every user can write.
+    under = f"{TOP}/build" if os.geteuid() else "/run"
+    with tempfile.TemporaryDirectory(dir=under) as directory:
+        rules = pathlib.Path(directory, "rules.toml")
+        rules.write_text(REFUSING, encoding="utf-8")
+        with Bus("--policy", str(rules), managers="binder", program=program("anybinder")) as bus:
+            for language in own_driver.at(bus).languages.values():
+                done = subprocess.run(language.service, stdin=subprocess.DEVNULL, text=True,
+                                      capture_output=True, timeout=PATIENCE_S, check=False,
+                                      env=bus.environment)
+                assert done.returncode == 1 and "serving" not in done.stdout, done
+                assert NAME in done.stderr, done
+
+
+def test_wrong_calls_are_not_answered_with_nothing(setting):
+    """An unknown code; a buffer that is null."""
+    for language in setting.languages.values():
+        with language.served():
+            status, said = setting.bus.outcome("call", NAME, "77")
+            assert status == 7 and "UnknownTransaction" in said, said
+            status, said = setting.bus.outcome("call", NAME, "5", "i32", "0", "--reply", "status")
+            assert status in (7, 11), said
 
 
 def test_without_a_device_a_program_says_what_to_do(program):

@@ -134,9 +134,7 @@ int main(int, char **argv)
 		gbinder_servicemanager_new_local_object(manager, board::IBOARD, answer, nullptr);
 
 	setvbuf(stdout, nullptr, _IOLBF, 0);
-	auto add = [=] {
-		return gbinder_servicemanager_add_service_sync(manager, board::NAME, service) == 0;
-	};
+	auto add = [=] { return board::add_service(manager, service); };
 	if (!board::until_there(add)) {
 		fprintf(stderr, "%s could not be registered\n", board::NAME);
 		return 1;

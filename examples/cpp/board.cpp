@@ -46,6 +46,25 @@ static bool open_device()
 	exit(1);
 }
 
+static bool has_name(GBinderServiceManager *manager)
+{
+	g_auto(GStrv) names = gbinder_servicemanager_list_sync(manager);
+
+	return names && g_strv_contains(names, NAME);
+}
+
+bool add_service(GBinderServiceManager *manager, GBinderLocalObject *service)
+{
+	const bool was_taken = has_name(manager);
+	int status;
+
+	gbinder_servicemanager_add_service_sync(manager, NAME, service);
+	if (!has_name(manager))
+		return false;
+	/* A taken name may still be another's: the object of this program is found as none. */
+	return !was_taken || !gbinder_servicemanager_get_service_sync(manager, NAME, &status);
+}
+
 struct look {
 	GBinderServiceManager *manager;
 	std::function<void()> missing;

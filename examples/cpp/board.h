@@ -26,6 +26,11 @@ GBinderServiceManager *open_binder();
 /* Tries once; for minutes in a program that begins anew. */
 bool until_there(const std::function<bool()> &attempt);
 /*
+ * Whether the service has its name now. gbinder_servicemanager_add_service_sync() returns 0 also
+ * where the service manager refuses, so the name is looked up.
+ */
+bool add_service(GBinderServiceManager *manager, GBinderLocalObject *service);
+/*
  * Asks the service manager for its list every second, in the main loop. @missing is called if the
  * service is not in it. The program begins anew when nothing can be asked any more: libgbinder does
  * not tell that the driver is gone.

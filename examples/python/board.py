@@ -52,6 +52,19 @@ def open_binder():
     return manager
 
 
+def register(manager, service):
+    """True if the service has its name now, else None.
+
+    add_service_sync() returns 0 also where the service manager refuses, so the name is looked up. A
+    name that was taken may still be another's: the object of this program is found as none.
+    """
+    was_taken = NAME in manager.list_sync()
+    manager.add_service_sync(NAME, service)
+    has_name = NAME in manager.list_sync()
+    is_others = was_taken and manager.get_service_sync(NAME)[0] is not None
+    return (has_name and not is_others) or None
+
+
 def look_after(manager, missing):
     """Asks the service manager for its list every second, in the main loop.
 

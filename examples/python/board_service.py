@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The service: keeps the notes, and calls the readers."""
+import errno
 import os
 import sys
+import traceback
 
 import gbinder
 from gi.repository import GLib
 
 import board
+
+UNKNOWN_TRANSACTION = -errno.EBADMSG
+SERVICE_SPECIFIC = -8
 
 notes = []
 # The readers that are called for each note.
@@ -50,7 +55,7 @@ def add_up(fd):
 
 
 def answer(service, request, code):
-    """A reply of AIDL: the exception code 0, then the result."""
+    """A reply of AIDL: the exception code 0, then the result. None to a code that is not known."""
     reply = service.new_reply()
     reply.append_int32(0)
     reader = request.init_reader()
@@ -64,21 +69,41 @@ def answer(service, request, code):
         reply.append_int32(len(readers))
     elif code == board.SUM:
         reply.append_int64(add_up(board.read_file(reader)))
+    else:
+        return None
     return reply
+
+
+def failure(service, error):
+    """A reply of AIDL with the exception ServiceSpecific and the code 1."""
+    reply = service.new_reply()
+    reply.append_int32(SERVICE_SPECIFIC & 0xFFFFFFFF)    # append_int32() takes no negative number
+    reply.append_string16(str(error))
+    reply.append_int32(0)    # no stack trace
+    reply.append_int32(1)
+    return reply
+
+
+def handle(service, request, code):
+    """What the library calls: a reply and its status. A client whose call raises an error that is
+    not caught here would get an empty reply."""
+    try:
+        reply = answer(service, request, code)
+    except Exception as error:    # pylint: disable=broad-exception-caught
+        traceback.print_exc()
+        return failure(service, error), 0
+    return (reply, 0) if reply else (None, UNKNOWN_TRANSACTION)
 
 
 def main():
     manager = board.open_binder()
     service = manager.new_local_object(
-        board.IBOARD, lambda request, code, flags: (answer(service, request, code), 0))
-
-    def add():
-        return manager.add_service_sync(board.NAME, service) == 0 or None
+        board.IBOARD, lambda request, code, flags: handle(service, request, code))
 
     def add_again():
-        if add():
+        if board.register(manager, service):
             print(f"serving {board.NAME} again", flush=True)
-    if not board.until_there(add):
+    if not board.until_there(lambda: board.register(manager, service)):
         sys.exit(f"{board.NAME} could not be registered")
     print(f"serving {board.NAME}", flush=True)
     board.look_after(manager, add_again)
