@@ -6,6 +6,7 @@ Each test is a function named after what it shows; it gets its own empty directo
 import contextlib
 import ctypes
 import errno
+import mmap
 import os
 import re
 import signal
@@ -62,6 +63,15 @@ def test_start_takes_names_and_owner(directory):
             "extended_error", "freeze_notification", "oneway_spam_detection"]
         state = os.stat(daemon.path("one"))
         assert (state.st_mode & 0o777, state.st_uid, state.st_gid) == (0o620, 7, 8)
+
+
+def test_a_mapping_cannot_be_made_executable(directory):
+    """The mount is noexec."""
+    with Daemon(directory) as daemon, Client(daemon.path("binder")) as client:
+        page = ctypes.c_void_p(client.base), ctypes.c_size_t(mmap.PAGESIZE)
+        assert LIBC.mprotect(*page, mmap.PROT_READ) == 0
+        assert LIBC.mprotect(*page, mmap.PROT_READ | mmap.PROT_EXEC) == -1
+        assert ctypes.get_errno() == errno.EACCES
 
 
 def test_end_leaves_nothing_behind(directory):
