@@ -9,6 +9,10 @@ const CDI_VERSION: &str = "0.5.0";
 /// Devices of it are `anybinder.dev/binder=NAME`.
 const CDI_KIND: &str = "anybinder.dev/binder";
 
+/// The mode of a node in the container. Without it CDI's library takes that of the host from 1.1.0
+/// on, and left it to the runtime (0666) up to 1.0.1.
+const NODE_MODE: u32 = 0o666;
+
 const PLUGIN: &str = include_str!("plugin.yaml");
 const DAEMON: &str = include_str!("daemonset.yaml");
 
@@ -28,6 +32,7 @@ fn edits(offer: Offer) -> Value {
         json!({
             "path": bind.to,
             "hostPath": bind.from,
+            "fileMode": NODE_MODE,
             "permissions": "rw",
         })
     };
@@ -61,7 +66,7 @@ pub fn cdi_of(offer: Offer) -> String {
 
 /// The specification of what a daemon in the container needs.
 pub fn cdi_for_own() -> String {
-    let fuse = json!({"deviceNodes": [{"path": "/dev/fuse"}]});
+    let fuse = json!({"deviceNodes": [{"path": "/dev/fuse", "fileMode": NODE_MODE}]});
     cdi(&[json!({"name": "own", "containerEdits": fuse})])
 }
 
