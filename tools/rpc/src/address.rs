@@ -2,8 +2,11 @@
 //! Where an exported service is: `tls://HOST:PORT`, `unix://PATH`, `vsock://CID:PORT`.
 use anybinder_cli::error::{Error, Kind, Result};
 use rsbinder::{Endpoint, Uri};
-use std::fmt;
 use std::str::FromStr;
+use std::{fmt, io};
+
+/// Every CID of this machine, to listen at: `vsock://any:PORT`.
+const ANY_CID: u32 = u32::MAX;
 
 /// An address, and a service there if several share it.
 #[derive(Clone, Debug)]
@@ -17,7 +20,8 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Address, String> {
-        let uri = Uri::parse(text).map_err(|why| why.to_string())?;
+        let numbered = text.replacen("vsock://any:", &format!("vsock://{ANY_CID}:"), 1);
+        let uri = Uri::parse(&numbered).map_err(|why| why.to_string())?;
         let is_plain = !text.contains('?') && uri.service() != Some("");
         let endpoint = uri.endpoint().clone();
         match &endpoint {
@@ -57,6 +61,33 @@ impl Address {
             .of(Kind::Usage)),
         }
     }
+
+    /// Fails for an address that can only be listened at.
+    pub fn check_connect(&self) -> Result<()> {
+        match self.endpoint {
+            Endpoint::Vsock { cid: ANY_CID, .. } => Err(Error::with_advice(
+                format!("{self} names no machine."),
+                "Name its CID: 2 is the host of this machine.",
+            )
+            .of(Kind::Usage)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sentence of a vsock connection that failed because nobody listens: the kernel resets it.
+    pub fn unheard(&self, error: &io::Error) -> Option<String> {
+        let Endpoint::Vsock { cid, port } = self.endpoint else {
+            return None;
+        };
+        let of_host = match cid {
+            vsock::VMADDR_CID_LOCAL => {
+                " (in a guest without the module vsock_loopback, CID 1 is the host)"
+            }
+            _ => "",
+        };
+        let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
+        is_reset.then(|| format!("nobody listens at port {port} of CID {cid}{of_host}"))
+    }
 }
 
 #[cfg(test)]
@@ -68,11 +99,31 @@ mod tests {
         let address: Address = "tls://[::1]:70#a.b/c".parse().unwrap();
         assert!(address.is_tls());
         assert_eq!(address.service.as_deref(), Some("a.b/c"));
-        for text in ["unix:///run/x", "vsock://2:70", "tls://name:70"] {
+        for text in [
+            "unix:///run/x",
+            "vsock://2:70",
+            "vsock://2:0",
+            "tls://name:70",
+        ] {
             let address: Address = text.parse().unwrap();
             assert_eq!(address.to_string(), text);
-            assert!(address.check_listen().is_ok());
+            assert!(address.check_listen().is_ok() && address.check_connect().is_ok());
         }
+        let any: Address = "vsock://any:70".parse().unwrap();
+        assert!(matches!(
+            any.endpoint,
+            Endpoint::Vsock {
+                cid: ANY_CID,
+                port: 70
+            }
+        ));
+        assert_eq!(any.to_string(), "vsock://any:70");
+        assert!(any.check_listen().is_ok() && any.check_connect().is_err());
+        let error = |kind| any.unheard(&io::Error::from(kind));
+        assert!(error(io::ErrorKind::ConnectionReset)
+            .unwrap()
+            .contains("nobody listens at port 70"));
+        assert_eq!(error(io::ErrorKind::PermissionDenied), None);
         for wrong in [
             "",
             "x",

@@ -24,6 +24,7 @@ use std::net::ToSocketAddrs;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use vsock::VsockStream;
 
 /// The name of a link's process, by which others recognise it.
 pub const PROGRAM: &str = "anybinder-link";
@@ -150,6 +151,13 @@ fn unresolved(address: &Address) -> Option<String> {
 fn why(address: &Address, status: StatusCode) -> String {
     if let Some(why) = unresolved(address) {
         return why;
+    }
+    // The status is the same as of a peer that ends the connection, so another one is tried.
+    if let (Endpoint::Vsock { cid, port }, StatusCode::DeadObject) = (&address.endpoint, status) {
+        let error = VsockStream::connect_with_cid_port(*cid, *port).err();
+        if let Some(why) = error.and_then(|error| address.unheard(&error)) {
+            return why;
+        }
     }
     match status {
         StatusCode::Errno(number) => std::io::Error::from_raw_os_error(-number).to_string(),
@@ -304,6 +312,7 @@ fn one_connection(
 ///
 /// * `open`: opens the device for a process of its own, with a number of threads
 pub fn run(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Result<i32> {
+    options.address.check_connect()?;
     // Errors of files and options show at once.
     if options.address.is_tls() {
         options.credentials.client()?;
