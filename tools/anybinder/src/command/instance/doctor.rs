@@ -4,6 +4,7 @@
 mod devices;
 pub mod diagnosis;
 mod finding;
+mod gbinder;
 mod kernel;
 mod kernel_driver;
 mod server;

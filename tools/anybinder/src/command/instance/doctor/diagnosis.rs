@@ -2,7 +2,7 @@
 //! All questions of `anybinder doctor` with their answers, and the verdict. `anybinder report` has
 //! it too.
 use super::finding::{Check, State};
-use super::{devices, kernel, kernel_driver, server, user};
+use super::{devices, gbinder, kernel, kernel_driver, server, user};
 use anybinder_cli::error::{Kind, Result};
 use anybinder_mount::context::Context;
 use anybinder_mount::device_check::DeviceCheck;
@@ -71,6 +71,7 @@ pub fn diagnose(context: &Context) -> Result<Diagnosis> {
     let is_trial_bad = matches!(tried, devices::Tried::Temporary(_)) && problem.is_some();
     let daemon = can_start && !is_trial_bad;
     checks.extend(machine);
+    checks.extend(gbinder::gbinder(&context.mount.devices()));
     Ok(Diagnosis {
         kernel_driver,
         daemon,
