@@ -148,6 +148,10 @@ mod tests {
         let nodes = one(Devices::Nodes { major: 511 });
         assert_eq!(texts(&nodes["mounts"], "containerPath"), places[1..2]);
         assert_eq!(texts(&nodes["deviceNodes"], "path"), [places[0], places[2]]);
+        assert_eq!(nodes["deviceNodes"][0]["fileMode"], 0o666);
+        let own: Value = serde_json::from_str(&cdi_for_own()).unwrap();
+        let fuse = &own["devices"][0]["containerEdits"]["deviceNodes"][0];
+        assert_eq!(fuse["fileMode"], 0o666);
     }
 
     #[test]
