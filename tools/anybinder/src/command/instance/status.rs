@@ -330,7 +330,10 @@ fn print_devices(devices: &[String]) {
     }
     if !pods.is_empty() {
         let count = devices.len() - of_machine.len();
-        println!("for pods: {} contexts with {count} devices", pods.len());
+        say(format_args!(
+            "for pods: {} contexts with {count} devices",
+            pods.len()
+        ));
     }
 }
 
