@@ -300,6 +300,27 @@ TEST(state_of_a_removed_device)
 	CHECK(pair_end(&p));
 }
 
+/* More calls than a log keeps: the newest are handed over. */
+TEST(state_of_full_logs)
+{
+	struct host_out before = { NULL }, after = { NULL };
+	struct pair p;
+	u32 i;
+
+	pair_begin(&p);
+	for (i = 0; i < 2 * BINDER_LOG_ENTRIES; i++) {
+		world_call(p.c, &(struct world_call){ .handle = 77 });
+		world_write_read(p.c, false);
+	}
+	binder_report_failed_transaction_log(&before);
+	world_hand_over(&p.w);
+	binder_report_failed_transaction_log(&after);
+	CHECK(!strcmp(before.text, after.text));
+	free(before.text);
+	free(after.text);
+	CHECK(pair_end(&p));
+}
+
 /* ---- streams of released versions ------------------------------------------------------------ */
 
 #define GOLDEN "tests/engine/state/v1.hex"
