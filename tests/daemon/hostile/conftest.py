@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.hookimpl(tryfirst=True)    # before that of tests/lib/schedule.py
 def pytest_collection_modifyitems(items):
     """What victims see is bounded: no two attacks at a time."""
     for item in items:
