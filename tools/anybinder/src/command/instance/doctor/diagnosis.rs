@@ -71,7 +71,9 @@ pub fn diagnose(context: &Context) -> Result<Diagnosis> {
     let is_trial_bad = matches!(tried, devices::Tried::Temporary(_)) && problem.is_some();
     let daemon = can_start && !is_trial_bad;
     checks.extend(machine);
-    checks.extend(gbinder::gbinder(&context.mount.devices()));
+    // Those that answered: the directory of a server that is stopped cannot be read.
+    let names: Vec<String> = devices.iter().map(|one| one.device.clone()).collect();
+    checks.extend(gbinder::gbinder(&names));
     Ok(Diagnosis {
         kernel_driver,
         daemon,
