@@ -286,7 +286,7 @@ static bool server_end(const struct server_start *start)
 	/* the supervisor was killed: nobody else does it */
 	if (getppid() != (pid_t)start->supervisor && start->pid_file[0])
 		unlink(start->pid_file);
-	mount_undo(start->mountpoint);
+	mount_undo(start->mountpoint, start->device);
 	session_close();
 	return ok;
 }

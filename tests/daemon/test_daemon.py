@@ -143,6 +143,21 @@ def test_end_that_comes_late_leaves_the_next_daemon_its_mount(directory):
             Client(again.path("binder")).close()
 
 
+@pytest.mark.parametrize("crashes", [False, True])
+def test_end_of_a_daemon_whose_mount_has_gone_leaves_the_next_ones(directory, crashes):
+    """Its connection lives, since a client has a file open."""
+    with Daemon(directory) as daemon:
+        client = Client(daemon.path("binder"))
+        subprocess.run(["umount", "--lazy", daemon.mnt], check=True)
+        with Daemon(directory) as again:
+            processes = daemon.pid, daemon.server_pid()
+            os.kill(processes[crashes], signal.SIGKILL if crashes else signal.SIGTERM)
+            until(lambda: not any(map(is_running, processes)))
+            Client(again.path("binder")).close()
+        with contextlib.suppress(OSError):    # its daemon has gone
+            client.close()
+
+
 def test_second_daemon_is_refused(directory):
     with Daemon(directory) as daemon:
         done = start(daemon.mnt)

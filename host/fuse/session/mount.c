@@ -302,15 +302,25 @@ int mount_fuse(const char *mountpoint, bool allow_other)
 	return fd;
 }
 
+/* Does @place have the number @device? The server is not asked; 0 is unknown. */
+static bool has_device(int place, uint64_t device)
+{
+	struct statx st;
+
+	return !device || statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) ||
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == device;
+}
+
 /*
- * A descriptor of this daemon's mount; -1: it has gone. @over: its connection is. Nobody detaches
- * the mount of a daemon that answers; after the end, another's mount may be there, which answers.
+ * A descriptor of this daemon's mount; -1: it has gone. @over: its connection is. While it is not,
+ * no other mount has the number of its device; after the end another's may, which answers.
  */
-static int find_own_mount(const char *mountpoint, bool over)
+static int find_own_mount(const char *mountpoint, uint64_t device, bool over)
 {
 	int place = open(mountpoint, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (place >= 0 && (!mount_exists() || (over && !is_dead(ask_server(place))))) {
+	if (place >= 0 && (!mount_exists() || !has_device(place, device) ||
+			   (over && !is_dead(ask_server(place))))) {
 		close(place);
 		place = -1;
 	}
@@ -321,13 +331,14 @@ static int find_own_mount(const char *mountpoint, bool over)
  * Ending the connection (MNT_FORCE) ends the requests and the daemon's own notifications that wait
  * for each other. It takes more rights than fusermount3 gives.
  */
-void mount_undo(const char *mountpoint)
+void mount_undo(const char *mountpoint, uint64_t device)
 {
 	struct mount *self = daemon_self->mount;
 	int place = -1;
 
 	if (self->mounted)
-		place = find_own_mount(mountpoint, session_is_over(daemon_self->session->fd));
+		place = find_own_mount(mountpoint, device,
+				       session_is_over(daemon_self->session->fd));
 	if (place >= 0 && !mount_detach(place, mountpoint, MNT_FORCE) && errno != EINVAL)
 		log_warn("cannot unmount %s: %s", mountpoint, strerror(errno));
 	if (place >= 0)
@@ -342,7 +353,7 @@ void mount_undo(const char *mountpoint)
  * of its request, for which it needs processor time. So a child does it, which has nothing of its
  * parent.
  */
-void mount_abort(const char *mountpoint)
+void mount_abort(const char *mountpoint, uint64_t device)
 {
 	bool over = session_is_over(daemon_self->session->fd);
 	int status = 0;
@@ -354,7 +365,7 @@ void mount_abort(const char *mountpoint)
 	child = fork();
 	if (!child) {
 		close_from(0);
-		place = find_own_mount(mountpoint, over);
+		place = find_own_mount(mountpoint, device, over);
 		_exit(place >= 0 && !mount_detach(place, mountpoint, MNT_FORCE));
 	}
 	for (int ms = 0; child > 0 && ms < ABORT_MS; ms++) {

@@ -9,6 +9,7 @@
 #define HOST_FUSE_MOUNT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define MOUNT_PATH_SIZE 4096u
 
@@ -51,11 +52,12 @@ bool mount_exists(void);
 
 /*
  * Ends the connection, detaches the mount, and removes the directory if mount_prepare() created it.
- * Does nothing to a mount of another daemon that is there by now.
+ * Does nothing to what others have mounted there by now. @device: st_dev of this daemon's mount; 0:
+ * it was not asked for yet.
  */
-void mount_undo(const char *mountpoint);
+void mount_undo(const char *mountpoint, uint64_t device);
 
 /* As mount_undo(), in the supervisor for a server that cannot do it; does not wait for clients. */
-void mount_abort(const char *mountpoint);
+void mount_abort(const char *mountpoint, uint64_t device);
 
 #endif

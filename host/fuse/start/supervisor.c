@@ -109,7 +109,7 @@ static int give_up(struct supervisor *self)
 	ready_announce_end();
 	/* once the mount is gone, the next daemon may start, which writes its own */
 	remove_pid_file(self);
-	mount_abort(self->start.mountpoint);
+	mount_abort(self->start.mountpoint, self->start.device);
 	return 1;
 }
 
@@ -373,7 +373,7 @@ static int end_of_stopped(struct supervisor *self, bool in_order)
 		return WEXITSTATUS(status);
 	/* a server that ended in order has removed the mount, and there may be another one now */
 	if (ended || !in_order || committed)
-		mount_abort(self->start.mountpoint);
+		mount_abort(self->start.mountpoint, self->start.device);
 	return 0;
 }
 
@@ -393,7 +393,7 @@ static int end_of_server(struct supervisor *self)
 	if (ended && WIFEXITED(status) && !self->left_ns &&
 	    (!self->is_announced || !WEXITSTATUS(status) || session_is_over(self->connection))) {
 		if (!self->is_announced)	/* it has told the reason */
-			mount_undo(self->start.mountpoint);
+			mount_undo(self->start.mountpoint, self->start.device);
 		else
 			ready_announce_end();
 		remove_pid_file(self);
@@ -501,7 +501,7 @@ static bool begin_mount(struct supervisor *self, const struct options *options)
 	self->connection = mount_fuse(options->mountpoint, !options->private_mount);
 	if (self->connection < 0 ||
 	    !session_begin(self->connection, !options->no_passthrough, &self->start.session)) {
-		mount_undo(options->mountpoint);
+		mount_undo(options->mountpoint, 0);
 		return false;
 	}
 	self->start.mount = *daemon_self->mount;
@@ -509,7 +509,7 @@ static bool begin_mount(struct supervisor *self, const struct options *options)
 	if (self->persistent >= 0)
 		return true;
 	log_error("cannot create a memory file: %s", strerror(errno));
-	mount_undo(options->mountpoint);
+	mount_undo(options->mountpoint, 0);
 	return false;
 }
 
@@ -552,7 +552,7 @@ int supervisor_main(const struct options *options, char **argv)
 		return 1;
 	launch_init(argv);
 	if (!start_server(self, SERVER_FIRST)) {
-		mount_undo(options->mountpoint);
+		mount_undo(options->mountpoint, 0);
 		return 1;
 	}
 	while (status == GO_ON)
