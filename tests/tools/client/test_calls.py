@@ -88,7 +88,9 @@ def test_call_wrong_uses(bus):
     contains(bus.ask("frob", status=2), "has no method frob", "echoRecord")
     contains(bus.ask("add", "1", status=2), "argument b is missing", "add(int a, int b)")
     contains(bus.ask("add", "1", "2", "3", status=2), "3 is too many")
-    contains(bus.ask("add", "1", "x", status=2), "b:", "not a value of type i32")
+    contains(bus.ask("add", "1", "x", status=2), 'b: "x" is not a value of type int.')
+    contains(bus.ask("echoRecord", '{"words": ["a", 5]}', status=2),
+             "record.words[1]: 5 is not a value of type String.")
     contains(bus.ask("echo", "x", status=1, name="manager"),
              "No .aidl file declares the interface android.os.IServiceManager")
     other = os.path.join(bus.scratch, "other")

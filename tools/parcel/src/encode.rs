@@ -10,6 +10,7 @@ use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER};
 use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{put_padded, put_string16};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -106,7 +107,50 @@ impl Parcel {
     }
 }
 
-type Outcome = Result<(), String>;
+/// Why a value does not fit its type.
+#[derive(Debug)]
+pub struct Misfit {
+    /// Which part of the value, as `.mounts[1]`; nothing for the value itself.
+    pub path: String,
+    /// A clause.
+    pub what: String,
+}
+
+impl Misfit {
+    /// The same in the value of which the part is `step`.
+    fn within(self, step: fmt::Arguments<'_>) -> Misfit {
+        Misfit {
+            path: format!("{step}{}", self.path),
+            ..self
+        }
+    }
+}
+
+impl From<String> for Misfit {
+    fn from(what: String) -> Misfit {
+        Misfit {
+            path: String::new(),
+            what,
+        }
+    }
+}
+
+impl From<&str> for Misfit {
+    fn from(what: &str) -> Misfit {
+        what.to_string().into()
+    }
+}
+
+impl From<Misfit> for String {
+    fn from(misfit: Misfit) -> String {
+        match misfit.path.trim_start_matches('.') {
+            "" => misfit.what,
+            path => format!("{path}: {}", misfit.what),
+        }
+    }
+}
+
+type Outcome = Result<(), Misfit>;
 
 /// Writes values; the library is needed for declared types only.
 pub struct Encoder<'a> {
@@ -156,18 +200,28 @@ fn text<'v>(kind: &str, value: &'v Value) -> Result<&'v str, String> {
     value.as_str().ok_or_else(|| mismatch(kind, value))
 }
 
+/// Adds to an error which element of an array it is about.
+fn element<T, E: Into<Misfit>>(index: usize, outcome: Result<T, E>) -> Result<T, Misfit> {
+    outcome.map_err(|err| {
+        let misfit: Misfit = err.into();
+        misfit.within(format_args!("[{index}]"))
+    })
+}
+
 /// The bytes of a byte array: `hex:00ff`, or an array of numbers.
-fn packed(value: &Value) -> Result<Vec<u8>, String> {
+///
+/// * `array`, `byte`: the names of its type and of that of its elements
+fn packed((array, byte): (&str, &str), value: &Value) -> Result<Vec<u8>, Misfit> {
     if let Some(hex) = value
         .as_str()
         .map(|text| text.strip_prefix(PREFIX_HEX).unwrap_or(text))
     {
-        return hex_bytes(hex).ok_or_else(|| mismatch("byte[]", value));
+        return hex_bytes(hex).ok_or_else(|| mismatch(array, value).into());
     }
-    let values = value.as_array().ok_or_else(|| mismatch("byte[]", value))?;
-    let bytes = values
-        .iter()
-        .map(|one| integer("byte", one, -128..=255).map(|byte| byte as u8));
+    let values = value.as_array().ok_or_else(|| mismatch(array, value))?;
+    let bytes = values.iter().enumerate().map(|(index, one)| {
+        element(index, integer(byte, one, -128..=255)).map(|number| number as u8)
+    });
     bytes.collect()
 }
 
@@ -182,10 +236,26 @@ pub fn hex_bytes(hex: &str) -> Option<Vec<u8>> {
 }
 
 impl Encoder<'_> {
+    /// What the user calls a type: as in the `.aidl` files, or as on the command line.
+    fn name<'k>(&self, kind: &'k Kind) -> &'k str {
+        match self.library {
+            Some(_) => kind.aidl_name(),
+            None => kind.word_name(),
+        }
+    }
+
+    fn array_name(&self, kind: &Type) -> String {
+        let sizes = kind.dimensions.iter().map(|size| match size {
+            Some(size) => format!("[{size}]"),
+            None => "[]".to_string(),
+        });
+        format!("{}{}", self.name(&kind.kind), sizes.collect::<String>())
+    }
+
     /// Writes a value of a type.
     pub fn value(&mut self, kind: &Type, value: &Value, depth: usize) -> Outcome {
         if depth > MAX_DEPTH {
-            return Err(format!("values are nested deeper than {MAX_DEPTH}"));
+            return Err(format!("values are nested deeper than {MAX_DEPTH}").into());
         }
         if !kind.dimensions.is_empty() {
             return self.array(kind, value, depth);
@@ -193,49 +263,51 @@ impl Encoder<'_> {
         if value.is_null() {
             return self.null(kind);
         }
+        let name = self.name(&kind.kind);
         let parcel = &mut self.parcel;
         match &kind.kind {
-            Kind::Void => return Err("void has no value".to_string()),
+            Kind::Void => return Err("void has no value".into()),
             Kind::Bool => {
                 let truth = match value {
                     Value::String(text) => text.parse().ok(),
                     other => other.as_bool(),
                 };
-                parcel.word(truth.ok_or_else(|| mismatch("bool", value))?.into());
+                parcel.word(truth.ok_or_else(|| mismatch(name, value))?.into());
             }
             Kind::Char => match value
                 .as_str()
                 .map(|text| text.encode_utf16().collect::<Vec<_>>())
             {
                 Some(units) if units.len() == 1 => parcel.word(units[0].into()),
-                _ => parcel.word(integer("char", value, 0..=0xffff)? as u32),
+                _ => parcel.word(integer(name, value, 0..=0xffff)? as u32),
             },
-            Kind::Float => parcel.word((float("f32", value)? as f32).to_bits()),
+            Kind::Float => parcel.word((float(name, value)? as f32).to_bits()),
             Kind::Double => {
-                let bits = float("f64", value)?.to_bits();
+                let bits = float(name, value)?.to_bits();
                 parcel.data.extend_from_slice(&bits.to_le_bytes());
             }
-            Kind::String16 => parcel.string16(text("string", value)?),
-            Kind::String8 => parcel.string8(text("s8", value)?),
-            Kind::Binder => parcel.binder(text("binder", value)?),
-            Kind::File => parcel.file(text("file", value)?),
-            Kind::RawFile => parcel.object(Object::File(text("file", value)?.into())),
-            Kind::Holder => return Err("a ParcelableHolder can only be null here".to_string()),
+            Kind::String16 => parcel.string16(text(name, value)?),
+            Kind::String8 => parcel.string8(text(name, value)?),
+            Kind::Binder => parcel.binder(text(name, value)?),
+            Kind::File => parcel.file(text(name, value)?),
+            Kind::RawFile => parcel.object(Object::File(text(name, value)?.into())),
+            Kind::Holder => return Err("a ParcelableHolder can only be null here".into()),
             Kind::Declared(entry) => return self.declared(entry, value, depth),
-            number => return self.number(number, value),
+            number => return self.number(number, name, value),
         }
         Ok(())
     }
 
-    fn number(&mut self, kind: &Kind, value: &Value) -> Outcome {
-        let (name, low, high) = match kind {
-            Kind::Byte => ("i8", -128, 255),
-            Kind::Short => ("i16", -32768, 32767),
-            Kind::UnsignedShort => ("u16", 0, 0xffff),
-            Kind::Int => ("i32", i128::from(i32::MIN), i128::from(i32::MAX)),
-            Kind::UnsignedInt => ("u32", 0, i128::from(u32::MAX)),
-            Kind::UnsignedLong => ("u64", 0, i128::from(u64::MAX)),
-            _ => ("i64", i128::from(i64::MIN), i128::from(i64::MAX)),
+    /// * `name`: of the type, which may be an enum with numbers of this kind
+    fn number(&mut self, kind: &Kind, name: &str, value: &Value) -> Outcome {
+        let (low, high) = match kind {
+            Kind::Byte => (-128, 255),
+            Kind::Short => (-32768, 32767),
+            Kind::UnsignedShort => (0, 0xffff),
+            Kind::Int => (i128::from(i32::MIN), i128::from(i32::MAX)),
+            Kind::UnsignedInt => (0, i128::from(u32::MAX)),
+            Kind::UnsignedLong => (0, i128::from(u64::MAX)),
+            _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
         };
         let number = integer(name, value, low..=high)?;
         match kind {
@@ -258,7 +330,7 @@ impl Encoder<'_> {
                 .extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
             Kind::String16 | Kind::String8 if kind.is_nullable => parcel.word(u32::MAX),
             Kind::File | Kind::Declared(_) if kind.is_nullable => parcel.word(0),
-            _ => return Err("null stands where the type is not nullable".to_string()),
+            _ => return Err("null stands where the type is not nullable".into()),
         }
         Ok(())
     }
@@ -266,7 +338,7 @@ impl Encoder<'_> {
     fn array(&mut self, kind: &Type, value: &Value, depth: usize) -> Outcome {
         if value.is_null() {
             if !kind.is_nullable {
-                return Err("null stands where the array is not nullable".to_string());
+                return Err("null stands where the array is not nullable".into());
             }
             self.parcel.word(u32::MAX);
             return Ok(());
@@ -278,35 +350,37 @@ impl Encoder<'_> {
             )),
             _ => Ok(()),
         };
-        let element = kind.element();
-        let holds_bytes = match &element.kind {
+        let of = kind.element();
+        let holds_bytes = match &of.kind {
             Kind::Byte => true,
             Kind::Declared(entry) => is_byte_enum(entry) && !value.is_array(),
             _ => false,
         };
-        if element.dimensions.is_empty() && holds_bytes {
-            let bytes = packed(value)?;
+        if of.dimensions.is_empty() && holds_bytes {
+            let array = self.array_name(kind);
+            let bytes = packed((&array, self.name(&kind.kind)), value)?;
             is_right(bytes.len())?;
             self.parcel.word(bytes.len() as u32);
             self.parcel.bytes(&bytes);
             return Ok(());
         }
-        let values = value.as_array().ok_or_else(|| mismatch("array", value))?;
+        let values = value
+            .as_array()
+            .ok_or_else(|| mismatch(&self.array_name(kind), value))?;
         is_right(values.len())?;
         self.parcel.word(values.len() as u32);
-        if let (Kind::Declared(entry), true) = (&element.kind, element.dimensions.is_empty()) {
+        let mut values = values.iter().enumerate();
+        if let (Kind::Declared(entry), true) = (&of.kind, of.dimensions.is_empty()) {
             if is_byte_enum(entry) {
-                let numbers: Result<Vec<u8>, String> = values
-                    .iter()
-                    .map(|one| self.enumerator(entry, one).map(|n| n as u8))
+                let numbers: Result<Vec<u8>, Misfit> = values
+                    .map(|(index, one)| element(index, self.enumerator(entry, one)))
+                    .map(|number| number.map(|number| number as u8))
                     .collect();
                 self.parcel.bytes(&numbers?);
                 return Ok(());
             }
         }
-        values
-            .iter()
-            .try_for_each(|one| self.value(&element, one, depth + 1))
+        values.try_for_each(|(index, one)| element(index, self.value(&of, one, depth + 1)))
     }
 
     fn enumerator(&self, entry: &Entry, value: &Value) -> Result<i64, String> {
@@ -332,7 +406,7 @@ impl Encoder<'_> {
         match &entry.declaration.body {
             Body::Enum { .. } => {
                 let number = self.enumerator(entry, value)?;
-                self.number(&Kind::of_enum(entry), &Value::from(number))
+                self.number(&Kind::of_enum(entry), &entry.name, &Value::from(number))
             }
             Body::Parcelable { fields } => {
                 let given = value
@@ -366,10 +440,10 @@ impl Encoder<'_> {
                         let field = &fields[tag];
                         self.field(entry, field, given.get(&field.name), depth)
                     }
-                    _ => Err(format!("the union {} has one member at a time", entry.name)),
+                    _ => Err(format!("the union {} has one member at a time", entry.name).into()),
                 }
             }
-            _ => Err(format!("{} has no values", entry.name)),
+            _ => Err(format!("{} has no values", entry.name).into()),
         }
     }
 
@@ -383,9 +457,7 @@ impl Encoder<'_> {
         let library = self.library.ok_or("there are no .aidl files")?;
         if self.parcel.data.len() > MAX_PARCEL {
             let place = entry.place(field.kind.at);
-            return Err(format!(
-                "{place}: the parcel has more than {MAX_PARCEL} bytes"
-            ));
+            return Err(format!("{place}: the parcel has more than {MAX_PARCEL} bytes").into());
         }
         let kind = library.kind_of(entry, &field.kind)?;
         let value = match value {
@@ -396,7 +468,7 @@ impl Encoder<'_> {
             },
         };
         self.value(&kind, &value, depth + 1)
-            .map_err(|err| format!("{}: {err}", field.name))
+            .map_err(|misfit| misfit.within(format_args!(".{}", field.name)))
     }
 }
 
@@ -414,10 +486,7 @@ fn check_names(entry: &Entry, fields: &[Field], given: &Map<String, Value>) -> O
         Some(key) => {
             let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             let names = names.join(", ");
-            Err(format!(
-                "{} has no field {key}; it has: {names}",
-                entry.name
-            ))
+            Err(format!("{} has no field {key}; it has: {names}", entry.name).into())
         }
     }
 }

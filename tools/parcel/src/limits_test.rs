@@ -28,7 +28,8 @@ fn encode(library: &Library, entry: &Arc<Entry>, value: &Json) -> Result<Parcel,
         library: Some(library),
     };
     let kind = Type::of(Kind::Declared(entry.clone()));
-    encoder.value(&kind, value, 0).map(|()| encoder.parcel)
+    encoder.value(&kind, value, 0)?;
+    Ok(encoder.parcel)
 }
 
 /// What a parcelable with these fields is when nothing is given.

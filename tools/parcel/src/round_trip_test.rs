@@ -102,6 +102,40 @@ fn values_are_written_as_in_the_file() {
 }
 
 #[test]
+fn what_does_not_fit_is_named_by_its_path_and_the_types_of_the_file() {
+    let (_scratch, library) = library();
+    let cases = [
+        (
+            json!({ "inner": { "words": ["a", 5] } }),
+            "inner.words[1]: 5 is not a value of type String",
+        ),
+        (
+            json!({ "grid": [[1], ["x"]] }),
+            "grid[1][0]: \"x\" is not a value of type int",
+        ),
+        (
+            json!({ "blob": [1, 999] }),
+            "blob[1]: 999 is not a value of type byte",
+        ),
+        (
+            json!({ "words": 7 }),
+            "words: 7 is not a value of type String[]",
+        ),
+        (
+            json!({ "tiny": ["B", "C"] }),
+            "tiny[1]: C is not in t.I.Tiny; it has: A, B",
+        ),
+        (
+            json!({ "inner": { "either": { "z": 1 } } }),
+            "inner.either: t.I.Either has no field z; it has: number, text",
+        ),
+    ];
+    for (value, error) in cases {
+        assert_eq!(encode(&library, &value).unwrap_err(), error);
+    }
+}
+
+#[test]
 fn parcelables_of_other_versions_are_read() {
     let (_scratch, library) = library();
     let older = [1u32, 8, 1].map(u32::to_le_bytes).concat();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a value is on the wire. The first names are those of the command line and of `.aidl`.
 use crate::aidl::entry::Entry;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -43,6 +44,25 @@ pub struct Type {
     pub is_nullable: bool,
 }
 
+/// The types that `.aidl` files need not declare, by their names there.
+const BUILT_IN: [(&str, Kind); 15] = [
+    ("void", Kind::Void),
+    ("boolean", Kind::Bool),
+    ("byte", Kind::Byte),
+    ("char", Kind::Char),
+    ("int", Kind::Int),
+    ("long", Kind::Long),
+    ("float", Kind::Float),
+    ("double", Kind::Double),
+    ("String", Kind::String16),
+    ("IBinder", Kind::Binder),
+    ("android.os.IBinder", Kind::Binder),
+    ("ParcelFileDescriptor", Kind::File),
+    ("android.os.ParcelFileDescriptor", Kind::File),
+    ("FileDescriptor", Kind::RawFile),
+    ("ParcelableHolder", Kind::Holder),
+];
+
 /// The types of the command line, their names first.
 pub const WORDS: [(&str, Kind); 18] = [
     ("i8", Kind::Byte),
@@ -66,24 +86,9 @@ pub const WORDS: [(&str, Kind); 18] = [
 ];
 
 impl Kind {
-    /// The types that `.aidl` files need not declare.
+    /// A type that `.aidl` files need not declare.
     pub fn built_in(name: &str) -> Option<Kind> {
-        Some(match name {
-            "void" => Kind::Void,
-            "boolean" => Kind::Bool,
-            "byte" => Kind::Byte,
-            "char" => Kind::Char,
-            "int" => Kind::Int,
-            "long" => Kind::Long,
-            "float" => Kind::Float,
-            "double" => Kind::Double,
-            "String" => Kind::String16,
-            "IBinder" | "android.os.IBinder" => Kind::Binder,
-            "ParcelFileDescriptor" | "android.os.ParcelFileDescriptor" => Kind::File,
-            "FileDescriptor" => Kind::RawFile,
-            "ParcelableHolder" => Kind::Holder,
-            _ => return None,
-        })
+        named(&BUILT_IN, name)
     }
 
     /// The type of an enum's values.
@@ -95,10 +100,36 @@ impl Kind {
         }
     }
 
+    /// A type of the command line.
     pub fn word(name: &str) -> Option<Kind> {
-        let found = WORDS.iter().find(|(word, _)| *word == name);
-        found.map(|(_, kind)| kind.clone())
+        named(&WORDS, name)
     }
+
+    /// What `.aidl` files call it.
+    pub fn aidl_name(&self) -> &str {
+        match self {
+            Kind::Declared(entry) => &entry.name,
+            _ => first_name(self, BUILT_IN.iter().chain(&WORDS)),
+        }
+    }
+
+    /// What the command line calls it.
+    pub fn word_name(&self) -> &str {
+        first_name(self, WORDS.iter().chain(&BUILT_IN))
+    }
+}
+
+fn named(table: &[(&str, Kind)], name: &str) -> Option<Kind> {
+    let found = table.iter().find(|(known, _)| *known == name);
+    found.map(|(_, kind)| kind.clone())
+}
+
+fn first_name<'a>(
+    wanted: &Kind,
+    mut table: impl Iterator<Item = &'a (&'static str, Kind)>,
+) -> &'static str {
+    let found = table.find(|(_, kind)| discriminant(kind) == discriminant(wanted));
+    found.map_or("declared", |(name, _)| *name)
 }
 
 impl Type {

@@ -77,7 +77,7 @@ pub fn write(encoder: &mut Encoder, words: &[String]) -> Result<(), Error> {
                 let mut kind = Type::of(Kind::word(of).ok_or_else(|| unknown(of))?);
                 kind.dimensions.push(None);
                 let written = encoder.value(&kind, &elements(text), 0);
-                written.map_err(|err| error(format!("array of {of}: {err}.")))?;
+                written.map_err(|err| error(format!("array of {of}: {}.", err.what)))?;
             }
             _ => {
                 let kind = Type::of(Kind::word(word).ok_or_else(|| unknown(word))?);

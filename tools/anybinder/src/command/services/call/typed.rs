@@ -150,7 +150,10 @@ fn write(
             }
             _ => word_value(&kind, word).map_err(bad)?,
         };
-        encoder.value(&kind, &value, 0).map_err(bad)?;
+        encoder.value(&kind, &value, 0).map_err(|misfit| {
+            let place = format!("{}{}", argument.name, misfit.path);
+            Error::usage(format!("{place}: {}.", misfit.what))
+        })?;
     }
     match rest.next() {
         None => Ok(encoder.parcel),
