@@ -18,9 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const STATUS_ADVICE: &str = "What it asks does not answer. To wait longer, use --timeout.";
-const TIMEOUT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`. \
-     To wait longer, use --timeout.";
+const STATUS_ADVICE: &str = "What it asks does not answer.";
+const TIMEOUT_ADVICE: &str = "A daemon or a service may not answer: see `anybinder status`.";
 
 /// Android Binder IPC on any Linux: the daemon, and tools for every Binder file system
 #[derive(Parser)]

@@ -5,16 +5,21 @@
 //! time is over: a thread of it that waits for a file system which does not answer may never end,
 //! and the shell would wait for a process with such a thread. When the reader of the output is
 //! gone, a short command still finishes what it does; a long one is asked to end. Output that
-//! cannot be written for another reason is an error.
+//! cannot be written for another reason is an error. Why it did not finish, the child knows better
+//! than its parent, and leaves a sentence in memory of both (`waits_because`).
 use crate::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus};
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// How long the child may clean up after SIGTERM.
@@ -24,7 +29,7 @@ const CLEAN_UP: Duration = Duration::from_secs(5);
 pub struct Terms<'a> {
     /// When to give up; None for never.
     pub limit: Option<Duration>,
-    /// What the error says when the time is over.
+    /// What the error says when the time is over and the command has not said why it waits.
     pub advice: &'a str,
     /// The command lasts long and is of no use without a reader: it ends when its output is
     /// closed. Its standard error is not passed on, so that it can show progress on a terminal.
@@ -50,6 +55,27 @@ struct Output {
 /// The child, for the signal handler; 0 for none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
+/// Why the child waits, a line that the parent reads when the time is over.
+static REASON: OnceLock<File> = OnceLock::new();
+
+/// Says why this command has not finished, for the error of its time limit; holds until the next
+/// reason. Does nothing in a command without a limit.
+pub fn waits_because(reason: &Error) {
+    if let Some(file) = REASON.get() {
+        // A reason that cannot be kept is replaced by the usual advice.
+        let emptied = file.set_len(0);
+        let _ = emptied.and_then(|()| file.write_all_at(reason.line().as_bytes(), 0));
+    }
+}
+
+/// What the child has said.
+fn reason() -> Option<String> {
+    let mut file = REASON.get()?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    (!text.is_empty()).then_some(text)
+}
+
 extern "C" fn pass_on_signal(signal: libc::c_int) {
     let child = CHILD.load(Ordering::Relaxed);
     if child > 0 {
@@ -72,6 +98,8 @@ pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     let doing = || "starting the command".to_string();
     let out = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).doing(doing)?;
     let err = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).doing(doing)?;
+    let shared = rustix::fs::memfd_create("reason", MemfdFlags::CLOEXEC).doing(doing)?;
+    REASON.get_or_init(|| shared.into());
     let parent = std::process::id();
     // SAFETY: this process has one thread, so that the child may do all that it may.
     let child = match unsafe { libc::fork() } {
@@ -119,7 +147,8 @@ fn give_up(pidfd: &OwnedFd, output: &mut Output, terms: &Terms) -> Error {
     let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
     let limit_s = terms.limit.unwrap_or_default().as_secs();
     let what = format!("The command did not finish within {limit_s} s.");
-    Error::with_advice(what, terms.advice).of(Kind::TimedOut)
+    let why = reason().unwrap_or_else(|| terms.advice.to_string());
+    Error::with_advice(what, format!("{why} To wait longer, use --timeout.")).of(Kind::TimedOut)
 }
 
 fn pass_on_status(status: WaitStatus) -> ExitCode {

@@ -65,7 +65,7 @@ pub struct Arguments {
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     device::open(&context.mount, device, 4)?;
-    device::wait_for_manager(&context.mount)?;
+    device::wait_for_manager(&context.mount, device)?;
     let manager = device::manager(&context.mount, device)?;
     ProcessState::start_thread_pool();
     let service = BnAddInts::new_binder(AddInts);

@@ -2,6 +2,7 @@
 //! Opening a device, finding services, and the errors of calls.
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::note;
+use anybinder_cli::time_limit::waits_because;
 use anybinder_driver::level::Level;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::foreign::{Foreign, Manager};
@@ -53,11 +54,14 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
 }
 
 /// As `service_manager`, but waits until there is one. Fails if nobody serves the device any more.
-pub fn wait_for_manager(mount: &Mount) -> Result<Arc<ServiceManager>> {
+pub fn wait_for_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager>> {
     loop {
-        match rsbinder::hub::default() {
+        match service_manager(mount, device) {
             Ok(manager) => return Ok(manager),
-            Err(_) => mount.check_served()?,
+            Err(error) => {
+                mount.check_served()?;
+                waits_because(&error);
+            }
         }
         std::thread::sleep(POLL);
     }

@@ -14,10 +14,11 @@ mod typed_payload;
 mod value;
 
 use crate::command::services::interface_files;
-use anybinder_cli::error::Result;
+use anybinder_cli::error::{Error, Result};
 use anybinder_cli::interrupt;
 use anybinder_cli::new_file::{NewFile, Readers};
 use anybinder_cli::output::note;
+use anybinder_cli::time_limit::waits_because;
 use anybinder_client::device::DeviceOption;
 use anybinder_events::calls::{Assembler, Call};
 use anybinder_events::event::{monotonic_ns, Event, Extra, What};
@@ -330,6 +331,17 @@ fn no_data(mount: &Mount) -> &'static str {
     }
 }
 
+/// Why a trace goes on.
+fn reason(filter: &Filter, services: &Services) -> Error {
+    match filter.service() {
+        Some(part) if !services.has(part) => Error::with_advice(
+            format!("No service has {part} in its name."),
+            "See the registered ones with `anybinder list`.",
+        ),
+        _ => Error::new("It shows calls until it is interrupted, or for --seconds."),
+    }
+}
+
 /// Reads and shows until the end.
 fn follow(trace: &mut Trace, stream: &mut Stream, services: &mut Services) -> Result<()> {
     let mut end = End::after(trace.arguments.seconds);
@@ -341,6 +353,7 @@ fn follow(trace: &mut Trace, stream: &mut Stream, services: &mut Services) -> Re
         }
         // Before the calls are shown: some may be the first ones to a new service.
         services.update(&mut trace.names, trace.recorder.as_mut())?;
+        waits_because(&reason(&trace.arguments.filter, services));
         let calls = trace.assembler.take(portion.until_ns);
         trace.calls(calls, Some(portion.until_ns))?;
         if end.is_reached(portion.until_ns) {

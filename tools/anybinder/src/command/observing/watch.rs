@@ -5,6 +5,7 @@
 use crate::command::services::list;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{harmless, note_error};
+use anybinder_cli::time_limit::waits_because;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_rpc::accessor;
@@ -264,15 +265,33 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, events: &Receiver<Event>, all: bool, count: Option<u64>) -> Result<()> {
+    /// Why it goes on: one of the names has no service, nor an accessor, or all is well.
+    fn reason(&self, names: &[String]) -> Error {
+        let lives = |name: &str| self.known.get(name).is_some_and(Option::is_some);
+        let is_missing =
+            |name: &&String| !lives(name) && !lives(&format!("{}{name}", accessor::PREFIX));
+        match names.iter().find(is_missing) {
+            Some(name) => device::no_service(name),
+            None => Error::new("It watches until it is interrupted, or for --count lines."),
+        }
+    }
+
+    /// * `names`: those to watch; none for all
+    fn follow(
+        &mut self,
+        events: &Receiver<Event>,
+        names: &[String],
+        count: Option<u64>,
+    ) -> Result<()> {
         while count.is_none_or(|count| self.lines < count) {
+            waits_because(&self.reason(names));
             match events.recv_timeout(LIST) {
                 Ok(Event::Registered(name, service)) => self.registered(&name, service),
                 Ok(Event::Died(name, number)) => self.died(&name, number),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {
                     self.is_start = false;
-                    if all {
+                    if names.is_empty() {
                         self.list()?;
                     } else if !is_there() {
                         return Err(Error::new("The service manager is gone.").of(Kind::NoManager));
@@ -315,14 +334,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         pids: BTreeMap::new(),
         has_warned: false,
     };
-    let all = arguments.names.is_empty();
-    match all {
-        true => watch.list()?,
-        false => arguments
-            .names
+    match arguments.names.as_slice() {
+        [] => watch.list()?,
+        names => names
             .iter()
             .try_for_each(|name| watch.add_with_accessor(name))?,
     }
-    watch.follow(&events, all, arguments.count)?;
+    watch.follow(&events, &arguments.names, arguments.count)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,8 +2,9 @@
 //! `anybinder check NAME`: whether a service is registered; `anybinder wait NAME`: waits until it
 //! is, and for the service manager before.
 use super::list;
-use anybinder_cli::error::Result;
+use anybinder_cli::error::{Kind, Result};
 use anybinder_cli::output::say;
+use anybinder_cli::time_limit::waits_because;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_rpc::foreign::Foreign;
@@ -77,13 +78,13 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let since = Instant::now();
     let device = &arguments.device.device;
     device::open(&context.mount, device, 1)?;
-    let manager = device::wait_for_manager(&context.mount)?;
+    let manager = device::wait_for_manager(&context.mount, device)?;
     let foreign = device::foreign();
     let descriptor = match device::is_hidl(&arguments.name) {
         true => loop {
             match listed(foreign.as_ref(), &arguments.name)? {
                 Some(interface) => break interface,
-                None => std::thread::sleep(POLL),
+                None => sleep_without(&arguments.name),
             }
         },
         false => wait_for(context, arguments, (&manager, foreign))?
@@ -100,26 +101,34 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Waits a little for a service that is not registered.
+fn sleep_without(name: &str) {
+    waits_because(&device::no_service(name));
+    std::thread::sleep(POLL);
+}
+
 fn wait_for(
     context: &Context,
     arguments: &Arguments,
     (manager, foreign): (&ServiceManager, Option<Foreign>),
 ) -> Result<SIBinder> {
-    let device = &arguments.device.device;
+    let (device, name) = (&arguments.device.device, &arguments.name);
     ProcessState::start_thread_pool();
-    Ok(match foreign {
-        None => match manager.wait_for_service(&arguments.name) {
-            Some(service) => service,
-            // Refused, or the service manager is gone: the look-up says why.
-            None => device::look_up(&context.mount, device, &arguments.name)?,
-        },
-        Some(foreign) => loop {
-            let asked = foreign.service(&arguments.name);
+    if let Some(foreign) = foreign {
+        loop {
             let what = "The service manager failed to look it up";
-            match asked.map_err(|err| device::call_error(what, err))? {
-                Some(service) => break service,
-                None => std::thread::sleep(POLL),
+            let found = foreign.service(name);
+            match found.map_err(|err| device::call_error(what, err))? {
+                Some(service) => return Ok(service),
+                None => sleep_without(name),
             }
-        },
-    })
+        }
+    }
+    let look_up = || device::look_up(&context.mount, device, name);
+    match look_up() {
+        Err(error) if error.kind() == Kind::NoService => waits_because(&error),
+        outcome => return outcome,
+    }
+    // Refused, or the service manager is gone: the look-up says why.
+    manager.wait_for_service(name).map_or_else(look_up, Ok)
 }

@@ -74,6 +74,11 @@ fn has(name: &Option<String>, wanted: &str) -> bool {
 }
 
 impl Filter {
+    /// What the names of services have to have in them.
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
     pub fn wants(&self, call: &Call) -> bool {
         let process = self.process.as_deref();
         let service = self.service.as_deref();

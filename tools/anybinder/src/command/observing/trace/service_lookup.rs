@@ -4,6 +4,7 @@
 //!
 //! All are asked for at the start. Later the events say when it is worth it: an object is passed to
 //! the service manager, as when a service is registered, or an unknown object is called.
+use super::value::MANAGER;
 use crate::command::observing::system::interfaces::Interfaces;
 use crate::command::observing::system::nodes::{Held, Lookup};
 use anybinder_cli::error::Result;
@@ -145,7 +146,7 @@ impl Services {
         let (_, interfaces) = self.lookup.as_ref()?;
         if handle == 0 {
             return Some(Service {
-                name: "manager".to_string(),
+                name: MANAGER.to_string(),
                 interface: "android.os.IServiceManager".to_string(),
             });
         }
@@ -154,6 +155,12 @@ impl Services {
             name: name.clone(),
             interface: interfaces.of(name).to_string(),
         })
+    }
+
+    /// Whether a service has this in its name.
+    pub fn has(&self, part: &str) -> bool {
+        let names = self.found.values().map(|(_, name)| name.as_str());
+        names.chain([MANAGER]).any(|name| name.contains(part))
     }
 
     /// Gives the names of new services, and those of interfaces, to `names`.

@@ -17,7 +17,7 @@ const KINDS: [&str; 7] = [
 ];
 
 /// What the service manager is called.
-const MANAGER: &str = "manager";
+pub const MANAGER: &str = "manager";
 
 /// The kind and the value of an object, if it is one.
 fn object(members: &Map<String, Value>) -> Option<(&str, &Value)> {
