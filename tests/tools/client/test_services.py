@@ -51,6 +51,7 @@ def test_android_commands(bus):
     link = os.path.join(bus.scratch, "dumpsys")
     os.symlink(bus.program, link)
     contains(bus.execute(link, "-l").stdout, *listed)
+    contains(bus.execute(link, "--help").stdout, "Usage: dumpsys [OPTIONS]")
     assert bus.run("service", "check", PEER) == f"Service {PEER}: found\n"
     assert bus.run("service", "check", "nosuch") == "Service nosuch: not found\n"
     line = re.compile(rf"^\d+\t{re.escape(PEER)}: \[anybinder\.test\.IPeer\]$", re.M)

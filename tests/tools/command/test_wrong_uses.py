@@ -15,7 +15,7 @@ ABSENT, BESIDE = (
         (2, "invalid value 'x' for '--timeout", "--timeout x status"),
         (2, "invalid value '-1'", "--timeout=-1 status"),
         (2, "a value is required for '--mount", "status --mount"),
-        (2, "required arguments were not provided", "ping"),
+        (2, "required arguments were not provided.*Usage: anybinder ping (?!.*--mount)", "ping"),
         (2, "required arguments were not provided", "call manager"),
         (2, "one is no transaction code.*PING", "call manager one"),
         (2, "has no reply", "call manager 1 --oneway --reply i32"),

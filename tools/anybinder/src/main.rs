@@ -109,7 +109,8 @@ fn wants_json(arguments: &[OsString]) -> bool {
 }
 
 /// The command line. A link to this program that has the name of one of Android's commands is that
-/// command.
+/// command, and the whole program for its user: without a name of the program, usage lines begin
+/// with that of the command.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let path = arguments.first().map(Path::new);
@@ -119,9 +120,18 @@ fn arguments() -> Vec<OsString> {
             .is_some_and(command::android::Command::has_subcommand)
     };
     if let Some(name) = name.filter(is_command) {
-        arguments.insert(1, name);
+        drop(arguments.splice(..1, [OsString::new(), name]));
     }
     arguments
+}
+
+/// The error of a command line as it is without what the environment says, which the usage line
+/// would show as if it were required.
+fn without_environment(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let bare = command_line().mut_args(|option| option.env(None::<&str>));
+    let made_anew = bare.try_get_matches_from(arguments).err();
+    let is_same = |other: &clap::Error| other.kind() == error.kind();
+    made_anew.filter(is_same).unwrap_or(error)
 }
 
 fn from_matches(matches: &clap::ArgMatches) -> std::result::Result<Cli, clap::Error> {
@@ -138,20 +148,22 @@ fn parse() -> std::result::Result<Cli, ExitCode> {
     let parsed = command_line()
         .try_get_matches_from(&arguments)
         .and_then(|matches| from_matches(&matches));
-    parsed.map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+    parsed.map_err(|error| {
+        if matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+        ) {
             let _ = error.print();
-            ExitCode::SUCCESS
+            return ExitCode::SUCCESS;
         }
-        _ if wants_json(&arguments) => {
+        let error = without_environment(error, &arguments);
+        if wants_json(&arguments) {
             let text = error.render().to_string();
             let what = text.strip_prefix("error: ").unwrap_or(&text).trim();
-            report(true, Err(Error::new(what).of(Kind::Usage)))
+            return report(true, Err(Error::new(what).of(Kind::Usage)));
         }
-        _ => {
-            let _ = error.print();
-            ExitCode::from(Kind::Usage.exit_status())
-        }
+        let _ = error.print();
+        ExitCode::from(Kind::Usage.exit_status())
     })
 }
 
