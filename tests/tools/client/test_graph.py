@@ -39,6 +39,10 @@ def test_graph_of_calls(bus):
         assert {str(edge["from"]), str(service.pid)} <= set(boxes), boxes
         labels = "\n".join("".join(one.itertext()).strip() for one in elements)
         assert re.search(r"^1 object(, \d+ calls?)?, 1 waiting$", labels, re.M), labels
+        for ending, status in (("pdf", 2), ("txt", 0)):
+            path = os.path.join(bus.scratch, f"graph.{ending}")
+            text = bus.run("graph", "--output", path, status=status)
+            assert os.path.exists(path) == ("No format has the ending of" not in text), text
         page = bus.run("graph", "--format", "html", "--only", name)
         contains(page, "Content-Security-Policy", "const data = {", f'data-pid="{service.pid}"')
         assert "http://" not in page.replace("http://www.w3.org/2000/svg", ""), "a link"

@@ -6,7 +6,7 @@ pub mod model;
 mod page;
 
 use crate::command::observing::system::past::Past;
-use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::new_file::{self, Readers};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
@@ -14,14 +14,16 @@ use clap::ValueEnum;
 use model::Graph;
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
+    #[value(alias = "txt")]
     Text,
     /// For Graphviz
+    #[value(alias = "gv")]
     Dot,
     Svg,
     /// One page that needs no network
@@ -62,18 +64,25 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    fn format(&self, json: bool) -> Format {
-        let ending = self
-            .output
-            .as_ref()
-            .and_then(|path| path.extension()?.to_str());
-        match (self.format, json, ending) {
-            (Some(format), _, _) => format,
-            (None, true, _) => Format::Json,
-            (None, _, Some(ending)) => Format::from_str(ending, true).unwrap_or(Format::Text),
-            _ => Format::Text,
+    fn format(&self, json: bool) -> Result<Format> {
+        let path = self.output.as_deref().unwrap_or(Path::new(""));
+        match (self.format, json, path.extension()) {
+            (Some(format), _, _) => Ok(format),
+            (None, true, _) => Ok(Format::Json),
+            (None, _, None) => Ok(Format::Text),
+            (None, _, Some(ending)) => {
+                let known = Format::from_str(&ending.to_string_lossy(), true);
+                known.map_err(|_| unknown_ending(path))
+            }
         }
     }
+}
+
+/// The error of a file whose name does not say how to write it.
+fn unknown_ending(path: &Path) -> Error {
+    let what = format!("No format has the ending of {}.", path.display());
+    let advice = "Endings are .txt, .dot, .gv, .svg, .html and .json; with another, say --format.";
+    Error::with_advice(what, advice).of(Kind::Usage)
 }
 
 fn text(graph: &Graph) -> String {
@@ -104,6 +113,7 @@ fn text(graph: &Graph) -> String {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    let format = arguments.format(context.json)?;
     let past = arguments.from.as_deref().map(Past::read).transpose()?;
     let time = arguments.seconds.map(|one| Duration::from_secs(one.into()));
     let mut graph = match &past {
@@ -116,7 +126,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if !arguments.only.is_empty() {
         graph.only(&arguments.only)?;
     }
-    let made = match arguments.format(context.json) {
+    let made = match format {
         Format::Text => text(&graph),
         Format::Dot => dot(&graph),
         Format::Svg => drawing::svg(&graph)?,
