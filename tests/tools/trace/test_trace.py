@@ -385,6 +385,11 @@ def test_root_sees_data_that_is_to_be_cleared_if_it_asks(bus, scratch):
     assert said(bus.tool("trace", "--from", file, *wanted, "--payload=all").stdout)[:2] == expected
     again = bus.tool("trace", "--from", file, *wanted, "--payload")
     assert "78 78" not in again.stdout and again.stderr.count("--payload=all") == 1, again
+    for which, data, missing in ("", "", 40), ("=all", 40 * "78", 0):
+        again = bus.tool("trace", "--from", file, *wanted, "--json", f"--payload{which}")
+        requests = [call["request"] for call in calls_of(again.stdout)]
+        found = {(one["data"], one["missing"], one["sensitive"]) for one in requests}
+        assert found == {(data, missing, not data)}, again
 
 
 def test_root_of_a_container_is_not_told(bus):

@@ -235,11 +235,11 @@ impl Reader {
                     },
                     _ => Side::Bytes(None),
                 }),
-            reply: match has_reply {
-                false => Side::Nothing,
-                true => self
-                    .without_types(reply, call.reply_flags)
-                    .unwrap_or_else(|| of_type(reply)),
+            reply: match self.without_types(reply, call.reply_flags) {
+                // Also that of a call which did not end as it should.
+                Some(Side::Sensitive) => Side::Sensitive,
+                _ if !has_reply => Side::Nothing,
+                side => side.unwrap_or_else(|| of_type(reply)),
             },
             interface,
             is_void: types
