@@ -71,6 +71,15 @@ def test_call_of_a_service_of_an_older_level(bus, level):
         assert bus.json("interface", "old")["version"] is None
 
 
+def test_call_of_a_libbinder_built_off_android(bus):
+    """The service manager takes any header word, and the service its own: nobody tells of a one-way
+    call with another one."""
+    with service(bus.path(), "off", "off.IOff", {1: b""}, word=b"UNKN") as off:
+        bus.run("call", "off", "1", "i32", "7", "--oneway")
+        bus.run("call", "off", "1", "i32", "7", "--oneway", "--interface", "off.IOff")
+        until(lambda: [call.data for call in off.calls.all()] == 2 * [b"\7\0\0\0"])
+
+
 def test_call_exceptions(bus):
     error = bus.ask("throwException", "2", "no such thing", status=11)
     contains(error, "illegal argument", "no such thing")

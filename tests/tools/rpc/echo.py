@@ -17,8 +17,8 @@ ECHO, CALL_BACK, SLEEP, BYTES, COUNT, COUNTED, OPEN = range(1, 8)
 LARGEST = 2 << 20
 
 
-def header(descriptor, level=NEWEST):
-    return Parcel(level, descriptor).data
+def header(descriptor, level=NEWEST, word=b"SYST"):
+    return Parcel(level, descriptor, word).data
 
 
 def binder(pointer, level=NEWEST):
@@ -34,12 +34,13 @@ def number_of(data):
 
 
 class Peer(Server):
-    """Calls echo services of a release, and is one. Its other objects are callbacks."""
+    """Calls echo services of a release, and is one. Its other objects are callbacks. It takes calls
+    with the header word of its libbinder only."""
 
-    def __init__(self, path, level=NEWEST):
+    def __init__(self, path, level=NEWEST, word=b"SYST"):
         super().__init__(path, INTERFACE, {
             ECHO: self.echo, CALL_BACK: self.call_back, BYTES: self.make_bytes, SLEEP: self.sleep,
-            COUNTED: lambda call: struct.pack("<i", self.count), OPEN: self.open})
+            COUNTED: lambda call: struct.pack("<i", self.count), OPEN: self.open}, word=word)
         self.speak(level)
         self.count = 0    # one-way calls that came
 
@@ -47,15 +48,15 @@ class Peer(Server):
         """Writes and reads the headers and objects of a release from now on; the lookup is not
         what is tested."""
         self.spoken = level
-        self.header = header(INTERFACE, level)
+        self.header = header(INTERFACE, level, self.word)
 
     def interface_of(self, call):
         return INTERFACE if call.head.target == SERVICE else CALLBACK
 
     def answer(self, call):
         if call.head.target != SERVICE:
-            start = header(CALLBACK, self.spoken)
-            assert call.data.startswith(start), "a header of another Android release"
+            start = header(CALLBACK, self.spoken, self.word)
+            assert call.data.startswith(start), "a header of another Android release or libbinder"
             return Bytes(struct.pack("<i", 1000 + number_of(call.data[len(start):])))
         if call.is_oneway:
             self.count += 1
@@ -71,7 +72,7 @@ class Peer(Server):
         kind, target = value_of(self.body(call).ljust(16, b"\0"))
         if kind != HANDLE:
             raise Failed(BAD_VALUE)
-        arguments = header(CALLBACK, self.spoken) + struct.pack("<i", 42)
+        arguments = header(CALLBACK, self.spoken, self.word) + struct.pack("<i", 42)
         try:
             return self.release(self.transact(target, 1, Bytes(arguments))).data
         except Failed:

@@ -10,7 +10,6 @@ import tempfile
 
 from anybinder.bus import Bus
 from anybinder.driver import LIBC
-from anybinder.parcel import NEWEST
 from anybinder.process import PATIENCE_S, memory_kib, ready_child, threads_of, until
 from anybinder.service import served
 
@@ -119,17 +118,17 @@ class Machine(Bus):
     def anybinder(self, *words, ready=None, **more):
         return self.start(self.program, *words, ready=ready, **more)
 
-    def echo(self, *names, level=NEWEST):
+    def echo(self, *names, **spoken):
         """Starts the echo service."""
-        return self.keep(Fork(served(lambda: Peer(self.path(), level), *names)))
+        return self.keep(Fork(served(lambda: Peer(self.path(), **spoken), *names)))
 
     def fork(self, function, *arguments):
         """Runs function(ready, ...) in a process of its own."""
         return self.keep(Fork(ready_child(function, *arguments)))
 
-    def peer(self):
-        """A client that knows the newest release; it is closed at the end of the test."""
-        self.peers.append(Peer(self.path()))
+    def peer(self, **spoken):
+        """A client, of the newest release by default; it is closed at the end of the test."""
+        self.peers.append(Peer(self.path(), **spoken))
         return self.peers[-1]
 
     def end_jobs(self):
@@ -245,9 +244,9 @@ class World:
     def link(self, *options, ready="linked to", **where):
         return self.client.anybinder(*self.link_words(*options, **where), ready=ready)
 
-    def linked(self, *options, exported=(), level=NEWEST):
+    def linked(self, *options, exported=(), **spoken):
         """A service, its export and a link; gives a client and its handle."""
-        self.service = self.server.echo(NAME, level=level)
+        self.service = self.server.echo(NAME, **spoken)
         self.export(*exported)
         self.made = self.link(*options)
         client = self.client.peer()

@@ -8,7 +8,7 @@ from anybinder.driver import HANDLE, Failed, acquire
 from anybinder.parcel import NEWEST, Parcel, Reader
 from anybinder.servicemanager import BAD_TYPE, CODES, DESCRIPTOR, SERVICE, UNKNOWN_TRANSACTION
 
-from echo import COUNT, COUNTED, ECHO, INTERFACE, Peer
+from echo import CALL_BACK, COUNT, COUNTED, ECHO, INTERFACE, Peer, binder
 from machines import NAME
 
 DEVICE = "vndbinder"    # `up` starts no service manager there
@@ -21,8 +21,7 @@ class Host(Peer):
     """A service manager of such a libbinder, which has an echo service itself."""
 
     def __init__(self, path, word, lists):
-        super().__init__(path)
-        self.header = Parcel(NEWEST, INTERFACE, word).data
+        super().__init__(path, word=word)
         self.manager_header = Parcel(NEWEST, DESCRIPTOR, word).data
         self.become_manager()
         self.services = {NAME: None}    # handles
@@ -149,3 +148,13 @@ def test_links(world):
     assert INTERFACE in command(world.server, "ping", "near")
     text = command(world.server, "call", "near", str(ECHO), "i32", "77", "--reply", "i32")
     assert "i32: 77" in text, text
+
+
+def test_links_of_programs_whose_manager_takes_any_word(world):
+    """The word of a call is that of the service's program; of a call back, that of the client's."""
+    world.linked(word=b"UNKN")
+    for word in (b"UNKN", b"SYST"):
+        client = world.client.peer(word=word)
+        far = client.find(NAME)
+        assert client.call(far, ECHO, b"word")[0] == b"word"
+        assert client.call(far, CALL_BACK, binder(0x5000), [0])[0] == struct.pack("<i", 1042)

@@ -3,11 +3,11 @@
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_cli::time_limit::waits_because;
-use anybinder_driver::level::Level;
+use anybinder_driver::parcel::Speaker;
 use anybinder_mount::mount::Mount;
+use anybinder_rpc::dialect::{header_word, registrant};
 use anybinder_rpc::foreign::{Foreign, Manager};
 use anybinder_rpc::status_text::explain;
-use anybinder_servicemanager::LEVEL_TRANSACTION;
 use rsbinder::hub::ServiceManager;
 use rsbinder::{ExceptionCode, ProcessState, SIBinder, StatusCode};
 use rustix::io::Errno;
@@ -134,15 +134,13 @@ pub fn find(mount: &Mount, device: &str, name: &str) -> Result<SIBinder> {
     look_up(mount, device, name)
 }
 
-/// The level of the process that registered a service on the device that is open already.
-/// None where the service manager does not tell.
-pub fn level_of(name: &str) -> Option<Level> {
-    let manager = ProcessState::as_self().context_object().ok()?;
-    let proxy = manager.as_proxy()?;
-    let mut request = proxy.prepare_transact(false).ok()?;
-    request.write(name).ok()?;
-    let reply = proxy.submit_transact(LEVEL_TRANSACTION, &request, 0).ok()?;
-    reply?.read::<String>().ok()?.parse().ok()
+/// How a service of the open device reads calls: as the process that registered it writes them, or
+/// else as the service manager reads them.
+pub fn speaker_of(name: &str) -> Speaker {
+    registrant(name).unwrap_or_else(|| Speaker {
+        header_word: header_word(),
+        ..Speaker::default()
+    })
 }
 
 /// Looks up a service on the device that is open already.

@@ -5,7 +5,7 @@ use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::parcel::{Parcel as Raw, HEADER_WORDS};
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
-use anybinder_rpc::dialect::{header_word, Dialect, WORD_POSITION};
+use anybinder_rpc::dialect::{Dialect, WORD_POSITION};
 use anybinder_rpc::parcel_bytes;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::rpc::RpcProxy;
@@ -86,7 +86,7 @@ impl Request {
             request.raw.data = bytes_of(&mut header).doing(doing)?;
             request.has_word = dialect.has_stability();
             if request.has_word {
-                request.set_word(header_word());
+                request.set_word(dialect.word);
             }
         }
         Ok(request)
@@ -162,9 +162,8 @@ impl Request {
         }
         // Perhaps the service's libbinder has another word, and refused the call for that, unread.
         // A service that refused the call for its arguments now does so for the word.
-        let others = HEADER_WORDS
-            .into_iter()
-            .filter(|word| *word != header_word());
+        let first = self.dialect.word;
+        let others = HEADER_WORDS.into_iter().filter(|word| *word != first);
         for word in others {
             self.set_word(word);
             match self.send_to_driver(service, code, flags) {

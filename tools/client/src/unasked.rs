@@ -5,8 +5,8 @@ use crate::device::{no_device, no_manager, no_service, policy_error, refusal};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Sent};
-use anybinder_driver::level::{Level, Stability};
-use anybinder_driver::parcel::{Parcel, Reader, Target, HEADER_WORDS, SYSTEM_HEADER};
+use anybinder_driver::level::Stability;
+use anybinder_driver::parcel::{Parcel, Reader, Speaker, Target, HEADER_WORDS, SYSTEM_HEADER};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
 use anybinder_rpc::status_text::explain;
@@ -49,23 +49,26 @@ impl<'a> Unasked<'a> {
         })
     }
 
-    fn with_header(&self, interface: &str, level: Level) -> Parcel {
-        match level.is_legacy() {
-            true => Parcel::legacy_call(level, interface),
-            false => Parcel::call(STRICT_MODE, self.word, interface),
-        }
+    /// How a service reads calls: as the process that registered it writes them, or else as the
+    /// service manager reads them, which has found it (`find`).
+    pub fn speaker_of(&mut self, name: &str) -> Speaker {
+        self.registrant(name).unwrap_or(Speaker {
+            header_word: self.word,
+            ..Speaker::default()
+        })
     }
 
-    /// The level of the process that registered a service; None where the service manager does
-    /// not tell.
-    pub fn level_of(&mut self, name: &str) -> Option<Level> {
+    fn registrant(&mut self, name: &str) -> Option<Speaker> {
         let mut request = Parcel::default();
         request.string16(name);
         let driver = &mut self.driver;
         let reply = driver.call(MANAGER, LEVEL_TRANSACTION, request, &mut Vec::new());
         let (data, offsets) = driver.contents(&reply.ok()??)?;
-        let level = Reader::new(&data, &offsets).string16().ok()?;
-        level.parse().ok()
+        let mut reader = Reader::new(&data, &offsets);
+        Some(Speaker {
+            level: reader.string16().ok()?.parse().ok()?,
+            header_word: reader.i32().ok()?,
+        })
     }
 
     /// The handle of a service, which is not asked for anything.
@@ -80,7 +83,7 @@ impl<'a> Unasked<'a> {
             .into_iter()
             .filter(|word| *word != SYSTEM_HEADER);
         let (data, offsets) = loop {
-            let mut request = self.with_header(MANAGER_INTERFACE, Level::A16);
+            let mut request = Parcel::call(STRICT_MODE, self.word, MANAGER_INTERFACE);
             request.string16(name);
             let reply = self
                 .driver
@@ -112,15 +115,21 @@ impl<'a> Unasked<'a> {
         }
     }
 
-    /// Sends a one-way call with the header of an interface at a level.
+    /// Sends a one-way call.
+    ///
+    /// * `name`, `target`, `code`: the service, its handle, the method
+    /// * `interface`, `speaker`: the header
     pub fn send(
         &mut self,
-        (name, code): (&str, u32),
-        (interface, level): (&str, Level),
+        (name, target, code): (&str, u32, u32),
+        (interface, speaker): (&str, Speaker),
         plan: &Plan,
     ) -> Result<()> {
-        let target = self.find(name)?;
-        let mut parcel = self.with_header(interface, level);
+        let level = speaker.level;
+        let mut parcel = match level.is_legacy() {
+            true => Parcel::legacy_call(level, interface),
+            false => Parcel::call(STRICT_MODE, speaker.header_word, interface),
+        };
         let base = parcel.data.len();
         parcel.data.extend_from_slice(&plan.data);
         // Open until the driver has taken them.

@@ -22,6 +22,23 @@ pub const HEADER_WORDS: [i32; 4] = [
     i32::from_be_bytes(*b"RECO"),
 ];
 
+/// How a program writes calls; it takes only those that are written so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    pub level: Level,
+    /// That of its libbinder, which writes it from Android 11 on.
+    pub header_word: i32,
+}
+
+impl Default for Speaker {
+    fn default() -> Speaker {
+        Speaker {
+            level: Level::default(),
+            header_word: SYSTEM_HEADER,
+        }
+    }
+}
+
 const NO_WORK_SOURCE: i32 = -1;
 /// The policy of strict mode that was written up to Android 10.
 const LEGACY_STRICT_MODE: i32 = 0x40_0000;

@@ -161,10 +161,15 @@ mod tests {
         let bridge = NoObjects;
         let mut from = Parcel::new();
         parcel_bytes::write(&mut from, &[7; 12]).unwrap();
-        let copied = copy(&bridge, (&mut from, 0), &mut Parcel::new(), Dialect::Plain);
+        let copied = copy(
+            &bridge,
+            (&mut from, 0),
+            &mut Parcel::new(),
+            Dialect::default(),
+        );
         assert_eq!(copied, Err(StatusCode::FailedTransaction));
         let mut to = Parcel::new();
-        copy(&bridge, (&mut from, 4), &mut to, Dialect::Plain).unwrap();
+        copy(&bridge, (&mut from, 4), &mut to, Dialect::default()).unwrap();
         assert_eq!(parcel_bytes::read(&mut to, 0).unwrap(), [7; 8]);
     }
 }

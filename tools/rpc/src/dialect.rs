@@ -4,8 +4,9 @@
 //! the differences are made good here.
 use anybinder_driver::abi::OBJECT_SIZE;
 use anybinder_driver::level::{Level, Stability, StabilityForm};
-use anybinder_driver::parcel::SYSTEM_HEADER;
-use rsbinder::{Parcel, RemoteProxy, SIBinder, StatusCode};
+use anybinder_driver::parcel::{word, Speaker, SYSTEM_HEADER};
+use anybinder_servicemanager::LEVEL_TRANSACTION;
+use rsbinder::{Parcel, ProcessState, RemoteProxy, SIBinder, StatusCode};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 type Result<T> = std::result::Result<T, StatusCode>;
@@ -18,8 +19,16 @@ const NO_WORK_SOURCE: u32 = u32::MAX;
 const FORM: StabilityForm = StabilityForm::Plain;
 
 /// How a program writes and reads parcels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dialect {
+    pub form: Form,
+    /// The header word of its libbinder, where the form has one.
+    pub word: i32,
+}
+
+/// What the level of a program decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dialect {
+pub enum Form {
     /// One word before the descriptor of a call, no stability behind a binder.
     Android9,
     /// Two words, no stability.
@@ -58,32 +67,66 @@ pub fn bare_binder(flat: &[u8; OBJECT_SIZE]) -> Result<Option<SIBinder>> {
     parcel.read()
 }
 
+impl From<Level> for Form {
+    fn from(level: Level) -> Form {
+        match level {
+            Level::A9 => Form::Android9,
+            Level::A10 => Form::Android10,
+            Level::A12 => Form::Android12,
+            _ => Form::Plain,
+        }
+    }
+}
+
+impl Default for Dialect {
+    /// That of the newest programs, with the header word that the service manager takes.
+    fn default() -> Dialect {
+        Dialect {
+            form: Form::default(),
+            word: header_word(),
+        }
+    }
+}
+
 impl From<Level> for Dialect {
     fn from(level: Level) -> Dialect {
-        match level {
-            Level::A9 => Dialect::Android9,
-            Level::A10 => Dialect::Android10,
-            Level::A12 => Dialect::Android12,
-            _ => Dialect::Plain,
+        Dialect {
+            form: level.into(),
+            ..Dialect::default()
+        }
+    }
+}
+
+impl From<Speaker> for Dialect {
+    fn from(speaker: Speaker) -> Dialect {
+        Dialect {
+            form: speaker.level.into(),
+            word: speaker.header_word,
         }
     }
 }
 
 impl Dialect {
-    /// The dialect of a call whose descriptor is behind so many bytes of header.
+    /// The dialect of the program that has sent a call.
     ///
-    /// * `three_words`: which of the dialects with three words of header
-    pub fn of_header(before_descriptor: usize, three_words: Dialect) -> Dialect {
-        match before_descriptor {
-            4 => Dialect::Android9,
-            8 => Dialect::Android10,
-            _ if three_words.has_stability() => three_words,
-            _ => Dialect::Plain,
+    /// * `header`: what stands before the descriptor
+    /// * `three_words`: which of the dialects with three words of header, but for their last
+    pub fn of_header(header: &[u8], three_words: Dialect) -> Dialect {
+        let form = match header.len() {
+            4 => Form::Android9,
+            8 => Form::Android10,
+            _ if three_words.has_stability() => three_words.form,
+            _ => Form::Plain,
+        };
+        let own_word = word(header, WORD_POSITION).map(u32::cast_signed);
+        Dialect {
+            form,
+            word: own_word.unwrap_or(three_words.word),
         }
     }
 
     pub fn has_stability(self) -> bool {
-        !matches!(self, Dialect::Android9 | Dialect::Android10)
+        !matches!(self.form, Form::Android9 | Form::Android10)
     }
 
     /// Bytes of a binder in a parcel of the driver.
@@ -97,11 +140,11 @@ impl Dialect {
     /// The request of a call, with the header of the interface.
     pub fn request(self, target: &dyn RemoteProxy, descriptor: &str) -> Result<Parcel> {
         if self.has_stability() {
-            return request_with(target, header_word());
+            return request_with(target, self.word);
         }
         let mut request = target.prepare_transact(false)?;
         request.write_u32(STRICT_MODE)?;
-        if self == Dialect::Android10 {
+        if self.form == Form::Android10 {
             request.write_u32(NO_WORK_SOURCE)?;
         }
         request.write(descriptor)?;
@@ -112,15 +155,15 @@ impl Dialect {
     /// the driver. At the very end of a parcel a word may be left that has no meaning.
     pub fn finish_binder(self, parcel: &mut Parcel) -> Result<()> {
         let at = parcel.data_position() - 4;
-        match self {
-            Dialect::Plain => Ok(()),
-            Dialect::Android12 => {
+        match self.form {
+            Form::Plain => Ok(()),
+            Form::Android12 => {
                 parcel.set_data_position(at);
                 let (stability, _) = Stability::read(parcel.read()?).ok_or(StatusCode::BadType)?;
                 parcel.set_data_position(at);
                 parcel.write(&stability.word(StabilityForm::Category).unwrap_or(0))
             }
-            Dialect::Android9 | Dialect::Android10 => {
+            Form::Android9 | Form::Android10 => {
                 parcel.set_data_position(at);
                 parcel.write_u32(0)?;
                 parcel.set_data_position(at);
@@ -133,14 +176,29 @@ impl Dialect {
 /// Where the header word is in a call.
 pub const WORD_POSITION: usize = 8;
 
-/// The header word of the programs here. libbinder refuses a call with a word that is not its own,
+/// The header word of the service manager. libbinder refuses a call with a word that is not its own,
 /// before it reads more of it, and rsbinder writes Android's only. So the word is found by trying
-/// (`foreign`), and then used for all calls.
+/// (`foreign`), and then used for all calls to programs whose word nobody tells.
 static WORD: AtomicI32 = AtomicI32::new(SYSTEM_HEADER);
 
 /// The header word of calls.
 pub fn header_word() -> i32 {
     WORD.load(Ordering::Relaxed)
+}
+
+/// How the process writes calls that registered a service on the device which is open. None where
+/// the service manager does not tell: another than ours, which takes any word.
+pub fn registrant(name: &str) -> Option<Speaker> {
+    let manager = ProcessState::as_self().context_object().ok()?;
+    let proxy = manager.as_proxy()?;
+    let mut request = proxy.prepare_transact(false).ok()?;
+    request.write(name).ok()?;
+    let reply = proxy.submit_transact(LEVEL_TRANSACTION, &request, 0).ok()?;
+    let mut reply = reply?;
+    Some(Speaker {
+        level: reply.read::<String>().ok()?.parse().ok()?,
+        header_word: reply.read().ok()?,
+    })
 }
 
 /// A request with the header of an interface, and with that word or one that is tried.
@@ -155,7 +213,7 @@ pub fn request_with(target: &dyn RemoteProxy, word: i32) -> Result<Parcel> {
     Ok(request)
 }
 
-/// Has all calls from now on made with a word.
+/// Has calls from now on made with the word of the service manager.
 pub fn use_for_all(word: i32) {
     WORD.store(word, Ordering::Relaxed);
 }

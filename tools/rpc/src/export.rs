@@ -7,7 +7,7 @@
 use crate::access::{Access, Rules};
 use crate::address::Address;
 use crate::connections::{Life, Slots};
-use crate::dialect::Dialect;
+use crate::dialect::{registrant, Form};
 use crate::foreign::Manager;
 use crate::gateway::Gateway;
 use crate::listener::{self, Door, Listener};
@@ -46,8 +46,8 @@ pub struct Options {
     pub connections: usize,
     pub max_size: usize,
     pub aidl: Roots,
-    /// The dialect of programs of this machine whose calls do not tell.
-    pub dialect: Dialect,
+    /// That of programs of this machine whose calls do not tell.
+    pub form: Form,
     /// How long a peer may take to set up a connection, and to take or answer a call.
     pub patience: Option<Duration>,
 }
@@ -102,7 +102,7 @@ impl Export {
         Ok(Export {
             manager,
             names: options.names.clone(),
-            bridge: Bridge::new(options.max_size, gateway, options.dialect),
+            bridge: Bridge::new(options.max_size, gateway, options.form),
             directory,
             door: Arc::new(Door {
                 server,
@@ -164,7 +164,10 @@ impl Export {
             life: life.clone(),
         };
         let doing = || format!("exporting {name}");
-        let relay = self.bridge.publish(service, Some(access)).doing(doing)?;
+        let relay = self
+            .bridge
+            .publish(service, registrant(name), Some(access))
+            .doing(doing)?;
         if self.names.len() == 1 {
             self.door.server.set_root(relay.clone()).doing(doing)?;
         }

@@ -6,7 +6,7 @@
 //! it; its parent starts the next one.
 use crate::accessor;
 use crate::address::Address;
-use crate::dialect::Dialect;
+use crate::dialect::Form;
 use crate::export::{keep_freed, WIRE_VERSION};
 use crate::foreign::Manager;
 use crate::gateway::Gateway;
@@ -60,8 +60,8 @@ pub struct Options {
     pub threads: u32,
     pub max_size: usize,
     pub aidl: Roots,
-    /// The dialect of programs of this machine whose calls do not tell.
-    pub dialect: Dialect,
+    /// That of programs of this machine whose calls do not tell.
+    pub form: Form,
     /// How long the other machine may take for a step of connecting, and to answer a call.
     pub patience: Option<Duration>,
 }
@@ -227,9 +227,9 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
         let _ = context.link_to_death_arc(&manager_watch);
     }
     let gateway = Gateway::open(&options.aidl)?;
-    let bridge = Bridge::new(options.max_size, gateway, options.dialect);
+    let bridge = Bridge::new(options.max_size, gateway, options.form);
     let relay = bridge
-        .publish(&service, None)
+        .publish(&service, None, None)
         .doing(|| "making a relay".to_string())?;
     let descriptor = relay.descriptor().to_string();
     if let Some(gateway) = bridge.gateway() {

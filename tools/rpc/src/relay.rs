@@ -4,10 +4,11 @@ use crate::access::Access;
 use crate::answer;
 use crate::connections;
 use crate::copy::Objects;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Form};
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::notice::notice;
 use crate::parcel_bytes;
+use anybinder_driver::parcel::Speaker;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
@@ -95,12 +96,16 @@ fn note(relays: &mut Table, target: &SIBinder, relay: &SIBinder) {
 }
 
 impl Bridge {
-    pub fn new(max_size: usize, gateway: Option<Gateway>, dialect: Dialect) -> Arc<Bridge> {
+    /// * `form`: that of programs of this machine whose calls do not tell
+    pub fn new(max_size: usize, gateway: Option<Gateway>, form: Form) -> Arc<Bridge> {
         observe::set_observer(Some(Arc::new(OnewayObserver)));
         Arc::new(Bridge {
             max_size,
             gateway,
-            dialect,
+            dialect: Dialect {
+                form,
+                ..Dialect::default()
+            },
             relays: Mutex::new((HashMap::new(), FIRST_SWEEP)),
         })
     }
@@ -126,13 +131,19 @@ impl Bridge {
 
     /// The relay of a service, which is that of the object wherever it crosses.
     ///
+    /// * `registrant`: the program that has registered it, if this machine's service manager tells
     /// * `access`: who may call it, if not all who were given it
     pub fn publish(
         self: &Arc<Bridge>,
         target: &SIBinder,
+        registrant: Option<Speaker>,
         access: Option<Access>,
     ) -> Result<SIBinder> {
-        let relay = Relay::binder(self, target.clone(), self.dialect, access)?;
+        let dialect = Dialect {
+            word: registrant.map_or(self.dialect.word, |one| one.header_word),
+            ..self.dialect
+        };
+        let relay = Relay::binder(self, target.clone(), dialect, access)?;
         let mut relays = self.relays.lock().unwrap_or_else(PoisonError::into_inner);
         note(&mut relays, target, &relay);
         Ok(relay)
@@ -371,7 +382,8 @@ impl Transactable for Relay {
             let bytes = parcel_bytes::read_header(reader, self.descriptor())?;
             let found = header::place(&bytes, self.descriptor());
             let (before, length) = found.ok_or(StatusCode::BadType)?;
-            Ok((length, Dialect::of_header(before, self.bridge.dialect)))
+            let header = bytes.get(..before).unwrap_or_default();
+            Ok((length, Dialect::of_header(header, self.bridge.dialect)))
         };
         let outcome = self.dispatch(code, reader, start, reply);
         drop(RETURNED.take());

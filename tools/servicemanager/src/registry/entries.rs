@@ -8,8 +8,8 @@ use crate::wire::caller::Caller;
 use crate::wire::hidl::names::{full, package_of, split};
 use crate::wire::port::Port;
 use crate::wire::reply::{FoundService, Refusal};
-use anybinder_driver::level::{Level, Stability};
-use anybinder_driver::parcel::Target;
+use anybinder_driver::level::Stability;
+use anybinder_driver::parcel::{Speaker, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -26,8 +26,8 @@ pub struct Service {
     pub owner: Caller,
     pub priority: i32,
     pub allow_isolated: bool,
-    /// That of the process that registered it, which reads calls in the format of this level.
-    pub level: Level,
+    /// The process that registered it, which reads calls as it writes them.
+    pub registrant: Speaker,
     /// Which registration of its name this is.
     pub(super) serial: u64,
 }
@@ -40,7 +40,7 @@ impl Service {
             owner,
             priority,
             allow_isolated: false,
-            level: Level::default(),
+            registrant: Speaker::default(),
             serial: 0,
         }
     }

@@ -11,8 +11,8 @@ use crate::wire::level::{Access, Arguments, LevelSet};
 use crate::wire::notification::Dialect;
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, FoundService, Refusal, Reply, LEGACY_FAILURE};
-use anybinder_driver::level::{Level, Stability, StabilityForm};
-use anybinder_driver::parcel::{Binder, Target};
+use anybinder_driver::level::{Stability, StabilityForm};
+use anybinder_driver::parcel::{Binder, Speaker, Target};
 use rsbinder::{ExceptionCode, StatusCode};
 use rsbinder_tools::config::{is_valid_service_name, Declarations};
 
@@ -20,10 +20,9 @@ use rsbinder_tools::config::{is_valid_service_name, Declarations};
 pub struct Call {
     pub caller: Caller,
     pub format: Format,
-    pub header_word: i32,
+    pub speaker: Speaker,
     pub found: Found,
     pub levels: LevelSet,
-    pub level: Level,
     pub method: Method,
 }
 
@@ -84,7 +83,7 @@ impl Call {
                 let priority = priority.unwrap_or(PRIORITY_DEFAULT);
                 let mut service = Service::new(target, stability, self.caller, priority);
                 service.allow_isolated = allow_isolated;
-                service.level = self.level;
+                service.registrant = self.speaker;
                 self.add(state, port, &name, service)
             }
             Arguments::Priority { index, priority } => {
@@ -113,7 +112,7 @@ impl Call {
         let form = binder
             .stability
             .map_or(StabilityForm::Absent, |(_, form)| form);
-        let header_word = self.header_word;
+        let header_word = self.speaker.header_word;
         let dialect = Dialect::Aidl { header_word, form };
         Ok(Callback::new(handle, dialect, self.levels, self.caller))
     }

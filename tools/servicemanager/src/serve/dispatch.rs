@@ -11,8 +11,7 @@ use crate::wire::hidl;
 use crate::wire::level::{Header, Meaning, Speakers, DESCRIPTOR, LEVEL_TRANSACTION};
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, Reply, LEGACY_FAILURE};
-use anybinder_driver::level::Level;
-use anybinder_driver::parcel::{Parcel, Reader};
+use anybinder_driver::parcel::{Parcel, Reader, Speaker, SYSTEM_HEADER};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
 
@@ -52,8 +51,10 @@ impl Manager {
             rsbinder::EXTENSION_TRANSACTION => {
                 parcel.binder(None, self.state.settings.level.stability_form());
             }
-            LEVEL_TRANSACTION => match self.level_of(transaction) {
-                Some(level) => drop(parcel.string16(level.spelling())),
+            LEVEL_TRANSACTION => match self.registrant(transaction) {
+                Some(Speaker { level, header_word }) => {
+                    parcel.string16(level.spelling()).i32(header_word);
+                }
                 None => return StatusCode::NameNotFound.into(),
             },
             rsbinder::SHELL_COMMAND_TRANSACTION => return StatusCode::InvalidOperation.into(),
@@ -62,14 +63,14 @@ impl Manager {
         Reply::Parcel(parcel).into()
     }
 
-    /// The level of the process that registered a name; None if the caller may not find it.
-    fn level_of(&self, transaction: &Transaction) -> Option<Level> {
+    /// The process that registered a name; None if the caller may not find it.
+    fn registrant(&self, transaction: &Transaction) -> Option<Speaker> {
         let mut reader = Reader::new(transaction.data, transaction.offsets);
         let name = reader.string16().ok()?;
         let (state, caller) = (&self.state, transaction.caller);
         let service = state.registry.service(&name)?;
         let may_find = state.policy.may_find(caller, &name) && state.is_for(caller, service);
-        may_find.then_some(service.level)
+        may_find.then_some(service.registrant)
     }
 
     fn call(&mut self, port: &mut dyn Port, transaction: &Transaction) -> Answer {
@@ -126,10 +127,12 @@ impl Manager {
                 },
             },
             format,
-            header_word: header.word.unwrap_or(0),
+            speaker: Speaker {
+                level,
+                header_word: header.word.unwrap_or(SYSTEM_HEADER),
+            },
             found: meaning.found,
             levels: meaning.levels,
-            level,
             method: meaning.method,
         };
         let method = meaning.method;

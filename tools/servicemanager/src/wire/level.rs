@@ -19,7 +19,7 @@ use processes::Processes;
 use rsbinder::StatusCode;
 
 /// Asks for the level of the process that registered a name (`_LVL`): the request is the name, the
-/// reply the level, both as text. Only this service manager answers it.
+/// reply the level, both as text, and the header word. Only this service manager answers it.
 pub const LEVEL_TRANSACTION: u32 = u32::from_be_bytes(*b"_LVL");
 
 /// Why a request has no meaning here.

@@ -7,7 +7,7 @@ use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use anybinder_rpc::access::Rules;
 use anybinder_rpc::address::Address;
-use anybinder_rpc::dialect::Dialect;
+use anybinder_rpc::dialect::Form;
 use anybinder_rpc::export::{self, Options};
 use anybinder_rpc::tls::Credentials;
 use rsbinder::{Endpoint, ProcessState};
@@ -63,7 +63,7 @@ impl Common {
         }
     }
 
-    pub fn dialect(&self) -> Dialect {
+    pub fn form(&self) -> Form {
         self.level.into()
     }
 
@@ -134,7 +134,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         connections: arguments.max_connections as usize,
         max_size: common.max_size,
         aidl: common.aidl.clone(),
-        dialect: common.dialect(),
+        form: common.form(),
         patience: common.patience(),
     };
     options.check()?;

@@ -71,7 +71,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         threads: common.threads,
         max_size: common.max_size,
         aidl: common.aidl.clone(),
-        dialect: common.dialect(),
+        form: common.form(),
         patience: common.patience(),
     };
     let status = link::run(&options, &|threads| {

@@ -104,8 +104,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let pid = raw::pid_of(&service);
-    let level = device::level_of(&arguments.name).unwrap_or_default();
-    let asked = (&service, level.into());
+    let asked = (&service, device::speaker_of(&arguments.name).into());
     let one = Interface {
         name: arguments.name.clone(),
         descriptor,

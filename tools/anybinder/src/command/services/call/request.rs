@@ -6,10 +6,12 @@ use anybinder_cli::time_limit::seconds;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw::{is_rpc, Reply, Request};
 use anybinder_driver::level::Level;
+use anybinder_driver::parcel::Speaker;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use anybinder_parcel::encode::{Format, Parcel};
 use anybinder_parcel::status::Exception;
+use anybinder_rpc::dialect::registrant;
 use anybinder_rpc::relay::descriptor_of;
 use anybinder_rpc::status_text::explain;
 use rsbinder::{SIBinder, StatusCode};
@@ -84,24 +86,26 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The level of the service, by `told` where the command line does not say it.
-    pub fn level(&self, told: impl FnOnce(&str) -> Option<Level>) -> Level {
-        let level = self.level.or_else(|| told(&self.name));
-        level.unwrap_or_default()
+    /// How the service reads calls: as is `told`, but for a level that the command line says.
+    pub fn speaker(&self, told: Speaker) -> Speaker {
+        Speaker {
+            level: self.level.unwrap_or(told.level),
+            ..told
+        }
     }
 
-    /// The level of a service that was looked up, and how its parcels are written. Fails for a
-    /// service over a socket, which has none.
-    pub fn format(&self, service: &SIBinder) -> Result<(Level, Format)> {
-        let level = self.level(device::level_of);
+    /// How a service that was looked up reads calls, and how its parcels are written. Fails for a
+    /// service over a socket, which has no level.
+    pub fn format(&self, service: &SIBinder) -> Result<(Speaker, Format)> {
+        let speaker = self.speaker(device::speaker_of(&self.name));
         match (is_rpc(service), self.level) {
             (true, Some(_)) => Err(Error::usage(format!(
                 "Only an accessor leads to {}, and calls over sockets have no level: leave --level \
                  out.",
                 self.name
             ))),
-            (true, None) => Ok((level, Format::Rpc)),
-            (false, _) => Ok((level, Format::of(level))),
+            (true, None) => Ok((speaker, Format::Rpc)),
+            (false, _) => Ok((speaker, Format::of(speaker.level))),
         }
     }
 }
@@ -112,7 +116,8 @@ pub const NEW: &str = "new ";
 /// A call whose arguments are written.
 pub struct Call {
     pub service: SIBinder,
-    pub level: Level,
+    /// How the service reads it.
+    pub speaker: Speaker,
     pub code: u32,
     pub flags: u32,
     pub parcel: Parcel,
@@ -167,7 +172,7 @@ impl Call {
             .of(Kind::CallFailed));
         }
         let mut request = match self.has_header {
-            true => Request::with_header(&self.service, self.level.into())?,
+            true => Request::with_header(&self.service, self.speaker.into())?,
             false => Request::default(),
         };
         let device = &arguments.device.device;
@@ -183,7 +188,7 @@ impl Call {
                     Some(why) => Error::new(format!("{what}: {why}.")).of(Kind::CallFailed),
                     None if status == StatusCode::BadType => {
                         let what = format!("{what}: {}.", explain(status));
-                        let advice = called_as(&arguments.name, self.level);
+                        let advice = called_as(&arguments.name, self.speaker.level);
                         Error::with_advice(what, advice).of(Kind::CallFailed)
                     }
                     None => device::call_error(&what, status),
@@ -194,7 +199,7 @@ impl Call {
 
 /// How a service was called that perhaps reads another format.
 pub fn called_as(name: &str, level: Level) -> String {
-    match device::level_of(name) {
+    match registrant(name).map(|told| told.level) {
         Some(told) if told != level => format!(
             "A program of {told} registered it, and it was called as one of {level}: leave --level \
              out."

@@ -241,12 +241,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     ProcessState::start_thread_pool();
     let entry = declaration(&library, arguments, &service)?;
     let called = method_named(&library, &entry, &arguments.method)?;
-    let (level, format) = arguments.format(&service)?;
+    let (speaker, format) = arguments.format(&service)?;
     let parcel = write(&library, &entry, &called, (&arguments.arguments, format))?;
     let is_oneway = arguments.oneway || called.method.is_oneway;
     let call = Call {
         service,
-        level,
+        speaker,
         code: called.code,
         flags: if is_oneway { rsbinder::FLAG_ONEWAY } else { 0 },
         parcel,
@@ -268,7 +268,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
                     ),
                     format!(
                         "The .aidl files may be of another version than the service. {}",
-                        called_as(name, level)
+                        called_as(name, speaker.level)
                     ),
                 )
                 .of(Kind::CallFailed));

@@ -160,9 +160,11 @@ fn send_unasked(
     interface: &str,
 ) -> Result<ExitCode> {
     let mut unasked = Unasked::open(&context.mount, &arguments.device.device)?;
-    let level = arguments.level(|name| unasked.level_of(name));
-    let parcel = write_arguments(&arguments.arguments, Format::of(level))?;
-    unasked.send((&arguments.name, code), (interface, level), &parcel)?;
+    let name = &arguments.name;
+    let target = unasked.find(name)?;
+    let speaker = arguments.speaker(unasked.speaker_of(name));
+    let parcel = write_arguments(&arguments.arguments, Format::of(speaker.level))?;
+    unasked.send((name, target, code), (interface, speaker), &parcel)?;
     let nothing = RawReply {
         size: 0,
         words: Vec::new(),
@@ -220,11 +222,11 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         None => {}
     }
     let service = device::find(&context.mount, &arguments.device.device, name)?;
-    let (level, format) = arguments.format(&service)?;
+    let (speaker, format) = arguments.format(&service)?;
     let parcel = write_arguments(&arguments.arguments, format)?;
     let call = Call {
         service,
-        level,
+        speaker,
         code,
         flags: match arguments.oneway {
             true => rsbinder::FLAG_ONEWAY,
