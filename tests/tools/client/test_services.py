@@ -197,6 +197,32 @@ def test_watch_services(bus, words):
     assert seen[-1]["pid"] == second.pid
 
 
+def test_watch_of_a_service_that_restarts(bus):
+    """Each line has the process of its service, and new names come although events do not cease."""
+    mortal, later = "anybinder.test.mortal", "anybinder.test.later"
+    seen = []
+
+    def next_of(name):
+        while not seen or seen[-1]["name"] != name:
+            line = watching.stdout.readline()
+            assert line, f"watch ended: {seen}"
+            seen.append(json.loads(line))
+        return seen[-1]["event"], seen.pop()["pid"]
+
+    with service(bus.path(), mortal, "test.IMortal", {}) as first:
+        watching = bus.command("watch", "--json")
+        assert next_of(mortal) == ("present", first.pid)
+    assert next_of(mortal) == ("died", first.pid)
+    with service(bus.path(), later, "test.ILater", {}) as other:
+        found = []
+        while not found:
+            with service(bus.path(), mortal, "test.IMortal", {}) as one:
+                assert next_of(mortal) == ("appeared", one.pid)
+            assert next_of(mortal) == ("died", one.pid)
+            found = [line for line in seen if line["name"] == later]
+        assert (found[0]["event"], found[0]["pid"]) == ("appeared", other.pid)
+
+
 def test_watch_ends_after_a_count(bus):
     contains(bus.run("watch", PEER, "--count", "1"), "present", PEER)
 

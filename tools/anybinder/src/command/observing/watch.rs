@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder watch [NAME]...`: a line whenever a service appears, dies or is replaced. The service
-//! manager notifies of registrations by name, and the driver of deaths; new names
-//! are found by listing.
+//! manager notifies of registrations by name, and the driver of deaths; new names are found by
+//! listing. A list also tells the process that has a name, which may be another one by then: it is
+//! that of a notice only if the notice came before, and the name is still that of its object.
+use crate::command::observing::system::nodes::Lookup;
 use crate::command::services::list;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{harmless, note_error};
@@ -10,13 +12,13 @@ use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_rpc::accessor;
 use anybinder_rpc::foreign::Listed;
-use rsbinder::hub::{BnServiceCallback, IServiceCallback, ServiceManager};
+use rsbinder::hub::{BnServiceCallback, IServiceCallback};
 use rsbinder::{
     BinderResult, DeathRecipient, ExceptionCode, Interface, ProcessState, SIBinder, Strong,
     WIBinder,
 };
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
@@ -45,7 +47,8 @@ pub struct Arguments {
 }
 
 enum Event {
-    Registered(String, SIBinder),
+    /// The name, its service, and when that was noticed.
+    Registered(String, SIBinder, Instant),
     /// The name and which of its services.
     Died(String, u64),
 }
@@ -69,7 +72,8 @@ impl Interface for Callback {}
 impl IServiceCallback for Callback {
     fn onRegistration(&self, name: &str, service: &SIBinder) -> BinderResult<()> {
         if let Ok(events) = self.events.lock() {
-            let _ = events.send(Event::Registered(name.to_string(), service.clone()));
+            let (name, service) = (name.to_string(), service.clone());
+            let _ = events.send(Event::Registered(name, service, Instant::now()));
         }
         Ok(())
     }
@@ -105,7 +109,7 @@ fn is_there() -> bool {
 
 struct Watch<'a> {
     context: &'a Context,
-    manager: Arc<ServiceManager>,
+    lookup: Lookup,
     callback: Strong<dyn IServiceCallback>,
     sender: SyncSender<Event>,
     /// The names that the service manager notifies of, and what is registered.
@@ -113,10 +117,13 @@ struct Watch<'a> {
     next_number: u64,
     start: Instant,
     lines: u64,
-    /// Whether what is found was there before.
-    is_start: bool,
-    /// The processes of what was listed last.
+    /// What was registered at the start, and is not shown yet.
+    present: BTreeSet<String>,
+    /// The processes of what was listed last, and when that was asked for.
     pids: BTreeMap<String, i32>,
+    listed_at: Instant,
+    /// The names that there were when new ones were looked for last.
+    names: BTreeSet<String>,
     /// The user was told that a name cannot be watched.
     has_warned: bool,
 }
@@ -144,22 +151,39 @@ impl Watch<'_> {
         }
     }
 
-    fn pid_of(&self, name: &str) -> i32 {
-        if let (true, Some(pid)) = (self.is_start, self.pids.get(name)) {
-            return *pid;
+    fn read_list(&mut self) -> Result<BTreeSet<String>> {
+        self.listed_at = Instant::now();
+        self.pids.clear();
+        let with_pid = |one: Listed| (one.name, one.pid.unwrap_or(0));
+        self.pids = list::listed(None)?.into_iter().map(with_pid).collect();
+        Ok(self.pids.keys().cloned().collect())
+    }
+
+    /// Whether a name is that of an object, which is not asked for anything.
+    fn is_registered(&self, name: &str, service: &SIBinder) -> bool {
+        let handle = service.as_proxy().map(|proxy| proxy.handle());
+        let held = self.lookup.hold(name);
+        held.is_some_and(|held| handle == Some(held.handle))
+    }
+
+    /// The process of a service; 0 if it is not known, since the name is already another one's, or
+    /// the service manager does not list.
+    fn pid_of(&mut self, name: &str, service: &SIBinder, noticed: Instant) -> i32 {
+        if noticed >= self.listed_at {
+            let _ = self.read_list();
         }
-        let listed = list::listed(None).unwrap_or_default();
-        let found = listed.into_iter().find(|one| one.name == name);
-        found.and_then(|one| one.pid).unwrap_or(0)
+        match self.is_registered(name, service) {
+            true => self.pids.get(name).copied().unwrap_or(0),
+            false => 0,
+        }
     }
 
     /// Asks to be notified of a name. The service manager answers at once if it is registered.
     fn add(&mut self, name: &str) -> Result<()> {
         self.known.insert(name.to_string(), None);
-        let asked = self
-            .manager
-            .register_for_notifications(name, &self.callback);
-        asked.map_err(|err| match self.manager.try_is_declared(name) {
+        let manager = &self.lookup.manager;
+        let asked = manager.register_for_notifications(name, &self.callback);
+        asked.map_err(|err| match manager.try_is_declared(name) {
             Err(status) if status.exception_code() == ExceptionCode::Security => {
                 device::policy_error(&format!(
                     "The policy of the service manager does not let you find {name}"
@@ -169,12 +193,16 @@ impl Watch<'_> {
         })
     }
 
-    fn registered(&mut self, name: &str, service: SIBinder) {
-        let before = self.known.get(name).and_then(Option::as_ref);
+    fn registered(&mut self, name: &str, service: SIBinder, noticed: Instant) {
+        // Of a name that is forgotten by now, which the next list has again.
+        let Some(before) = self.known.get(name) else {
+            return;
+        };
+        let was_present = self.present.remove(name);
         let event = match before {
             Some(known) if known.service == service => return,
             Some(_) => "replaced",
-            None if self.is_start => "present",
+            None if was_present => "present",
             None => "appeared",
         };
         self.next_number += 1;
@@ -183,7 +211,7 @@ impl Watch<'_> {
             number: self.next_number,
             events: Mutex::new(self.sender.clone()),
         });
-        let pid = self.pid_of(name);
+        let pid = self.pid_of(name, &service, noticed);
         let is_dead = service.link_to_death_arc(&death).is_err();
         let known = Known {
             service,
@@ -214,8 +242,13 @@ impl Watch<'_> {
     /// Asks to be notified of a name and, where that is allowed, of its accessor, by which a
     /// service may be reached that has nothing else.
     fn add_with_accessor(&mut self, name: &str) -> Result<()> {
-        self.add(name)?;
         let accessor = format!("{}{name}", accessor::PREFIX);
+        for name in [name, accessor.as_str()] {
+            if self.lookup.hold(name).is_some() {
+                self.present.insert(name.to_string());
+            }
+        }
+        self.add(name)?;
         if self.add(&accessor).is_err() {
             self.known.remove(&accessor);
         }
@@ -223,11 +256,9 @@ impl Watch<'_> {
     }
 
     /// Names that come and go are not kept for ever.
-    fn forget(&mut self, listed: &[Listed]) {
+    fn forget(&mut self, names: &BTreeSet<String>) {
         let is_gone = |name: &str, known: &Option<Known>| {
-            known.is_none()
-                && !self.pids.contains_key(name)
-                && !listed.iter().any(|one| one.name == name)
+            known.is_none() && !self.names.contains(name) && !names.contains(name)
         };
         let gone = self
             .known
@@ -235,34 +266,41 @@ impl Watch<'_> {
             .filter(|(name, known)| is_gone(name, known));
         let gone: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
         for name in gone {
-            let _ = self
-                .manager
-                .unregister_for_notifications(&name, &self.callback);
+            let manager = &self.lookup.manager;
+            let _ = manager.unregister_for_notifications(&name, &self.callback);
             self.known.remove(&name);
         }
     }
 
     /// Adds names that are registered and not watched yet.
     fn list(&mut self) -> Result<()> {
-        let listed = list::listed(None)?;
-        self.forget(&listed);
-        self.pids = listed
-            .iter()
-            .map(|one| (one.name.clone(), one.pid.unwrap_or(0)))
-            .collect();
-        for one in listed {
-            if self.known.contains_key(&one.name) {
+        let names = self.read_list()?;
+        self.present.retain(|name| names.contains(name));
+        self.forget(&names);
+        for name in &names {
+            if self.known.contains_key(name) {
                 continue;
             }
-            if let Err(error) = self.add(&one.name) {
-                self.known.remove(&one.name);
+            if let Err(error) = self.add(name) {
+                self.known.remove(name);
                 // There are more than this user may watch.
                 if !std::mem::replace(&mut self.has_warned, true) {
                     note_error("anybinder", false, &error);
                 }
             }
         }
+        self.names = names;
         Ok(())
+    }
+
+    /// What is done now and then, however many events come: looks for new names, or whether the
+    /// service manager is still there.
+    fn look(&mut self, names: &[String]) -> Result<()> {
+        match names.is_empty() {
+            true => self.list(),
+            false if is_there() => Ok(()),
+            false => Err(Error::new("The service manager is gone.").of(Kind::NoManager)),
+        }
     }
 
     /// Why it goes on: one of the names has no service, nor an accessor, or all is well.
@@ -283,20 +321,21 @@ impl Watch<'_> {
         names: &[String],
         count: Option<u64>,
     ) -> Result<()> {
+        let mut due = Instant::now() + LIST;
         while count.is_none_or(|count| self.lines < count) {
             waits_because(&self.reason(names));
-            match events.recv_timeout(LIST) {
-                Ok(Event::Registered(name, service)) => self.registered(&name, service),
+            let left = due.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left) {
+                Ok(Event::Registered(name, service, noticed)) => {
+                    self.registered(&name, service, noticed);
+                }
                 Ok(Event::Died(name, number)) => self.died(&name, number),
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {
-                    self.is_start = false;
-                    if names.is_empty() {
-                        self.list()?;
-                    } else if !is_there() {
-                        return Err(Error::new("The service manager is gone.").of(Kind::NoManager));
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if Instant::now() >= due {
+                self.look(names)?;
+                due = Instant::now() + LIST;
             }
         }
         Ok(())
@@ -308,8 +347,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mut names = arguments.names.iter();
     names.try_for_each(|name| device::check_aidl(device, name))?;
     device::open(&context.mount, device, 1)?;
-    let manager = device::service_manager(&context.mount, device)?;
-    if let Some(foreign) = device::foreign() {
+    let lookup = Lookup::open(&context.mount, device)?;
+    if let Some(foreign) = &lookup.foreign {
         return Err(Error::with_advice(
             format!("A service manager of {} cannot be watched.", foreign.describe()),
             "Its notifications are numbered or written in another way; `anybinder wait` works with \
@@ -323,19 +362,24 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     });
     let mut watch = Watch {
         context,
-        manager,
+        lookup,
         callback,
         sender,
         known: BTreeMap::new(),
         next_number: 0,
         start: Instant::now(),
         lines: 0,
-        is_start: true,
+        present: BTreeSet::new(),
         pids: BTreeMap::new(),
+        listed_at: Instant::now(),
+        names: BTreeSet::new(),
         has_warned: false,
     };
     match arguments.names.as_slice() {
-        [] => watch.list()?,
+        [] => {
+            watch.present = watch.read_list()?;
+            watch.list()?;
+        }
         names => names
             .iter()
             .try_for_each(|name| watch.add_with_accessor(name))?,

@@ -119,7 +119,7 @@ pub struct Lookup {
     pub manager: Arc<ServiceManager>,
     object: SIBinder,
     /// If it is one of an older level.
-    foreign: Option<Foreign>,
+    pub foreign: Option<Foreign>,
 }
 
 impl Lookup {
