@@ -500,7 +500,7 @@ def send_files(path, accepts):
     """What AOSP's dumpsys and cmd send to every service."""
     client = Client(path)
     reader, writer = os.pipe()
-    for code, count, status in (DUMP, 1, None), (SHELL, 3, INVALID_OPERATION):
+    for code, count in (DUMP, 1), (SHELL, 3):
         parcel = Parcel()
         for _ in range(count):
             parcel.file(writer)
@@ -510,10 +510,22 @@ def send_files(path, accepts):
             outcome = None
         except Failed as failed:
             outcome, = failed.args
-        assert outcome == (status if accepts else "failed"), outcome
+        assert outcome == (None if accepts else "failed"), outcome
     os.close(writer)
     assert os.read(reader, 1) == b"", "all copies of it are closed"
     assert client.add("anybinder.files") == 0
+
+
+@pytest.mark.parametrize("level, word", [("36", b"SYST"), ("36", b"UNKN"), ("29", b"SYST")])
+def test_it_says_that_it_has_no_shell_commands(manager, level, word):
+    """To the receiver of the result, as AOSP's does, with the header of its program."""
+    with Client(manager.path(), level, word) as client:
+        client.find(NAME)
+        client.send_to_manager(SHELL, Parcel(level).i32(0).binder(CALLBACK))
+        sent = client.next_received().data
+    expected = Parcel(level, "com.android.internal.os.IResultReceiver", word).i32(INVALID_OPERATION)
+    # But for the policy of strict mode.
+    assert sent[4:] == expected.data[4:], sent
 
 
 def test_files_are_closed_where_they_are_accepted(manager, new_bus):

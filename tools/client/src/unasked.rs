@@ -125,11 +125,7 @@ impl<'a> Unasked<'a> {
         (interface, speaker): (&str, Speaker),
         plan: &Plan,
     ) -> Result<()> {
-        let level = speaker.level;
-        let mut parcel = match level.is_legacy() {
-            true => Parcel::legacy_call(level, interface),
-            false => Parcel::call(STRICT_MODE, speaker.header_word, interface),
-        };
+        let mut parcel = speaker.call(STRICT_MODE, interface);
         let base = parcel.data.len();
         parcel.data.extend_from_slice(&plan.data);
         // Open until the driver has taken them.
@@ -140,7 +136,7 @@ impl<'a> Unasked<'a> {
                 Object::Service(name) => {
                     let handle = self.find(name)?;
                     parcel.put_object(at, TYPE_HANDLE, 0, handle);
-                    if let Some(word) = Stability::SYSTEM.word(level.stability_form()) {
+                    if let Some(word) = Stability::SYSTEM.word(speaker.level.stability_form()) {
                         parcel.data[at + OBJECT_SIZE..][..4].copy_from_slice(&word.to_ne_bytes());
                     }
                 }

@@ -39,6 +39,18 @@ impl Default for Speaker {
     }
 }
 
+impl Speaker {
+    /// A call as it writes and reads one.
+    ///
+    /// * `strict_mode`: the policy, from Android 11 on
+    pub fn call(self, strict_mode: i32, interface: &str) -> Parcel {
+        match self.level.is_legacy() {
+            true => Parcel::legacy_call(self.level, interface),
+            false => Parcel::call(strict_mode, self.header_word, interface),
+        }
+    }
+}
+
 const NO_WORK_SOURCE: i32 = -1;
 /// The policy of strict mode that was written up to Android 10.
 const LEGACY_STRICT_MODE: i32 = 0x40_0000;
@@ -229,7 +241,7 @@ impl Parcel {
     }
 
     /// A call with the header of Android 9 or 10.
-    pub fn legacy_call(level: Level, interface: &str) -> Parcel {
+    fn legacy_call(level: Level, interface: &str) -> Parcel {
         let mut parcel = Parcel::default();
         parcel.i32(LEGACY_STRICT_MODE);
         if level == Level::A10 {

@@ -11,9 +11,14 @@ use crate::wire::hidl;
 use crate::wire::level::{Header, Meaning, Speakers, DESCRIPTOR, LEVEL_TRANSACTION};
 use crate::wire::port::Port;
 use crate::wire::reply::{Format, Reply, LEGACY_FAILURE};
-use anybinder_driver::parcel::{Parcel, Reader, Speaker, SYSTEM_HEADER};
+use anybinder_driver::parcel::{Parcel, Reader, Speaker, Target, SYSTEM_HEADER};
 use rsbinder::{ExceptionCode, StatusCode};
 use std::sync::Arc;
+
+const NO_STRICT_MODE: i32 = 0;
+const RESULT_RECEIVER: &str = "com.android.internal.os.IResultReceiver";
+/// The only method of that.
+const SEND: u32 = 1;
 
 pub struct Manager {
     pub state: State,
@@ -57,10 +62,24 @@ impl Manager {
                 }
                 None => return StatusCode::NameNotFound.into(),
             },
-            rsbinder::SHELL_COMMAND_TRANSACTION => return StatusCode::InvalidOperation.into(),
+            rsbinder::SHELL_COMMAND_TRANSACTION => self.refuse_command(port, transaction),
             _ => return StatusCode::UnknownTransaction.into(),
         }
         Reply::Parcel(parcel).into()
+    }
+
+    /// Says to the receiver of a shell command's result, the last object of the request, that there
+    /// are no commands, as any object of libbinder without them does.
+    fn refuse_command(&mut self, port: &mut dyn Port, transaction: &Transaction) {
+        let mut reader = Reader::new(transaction.data, transaction.offsets);
+        let last = transaction.offsets.last();
+        reader.go_to(last.map_or(usize::MAX, |at| usize::try_from(*at).unwrap_or(usize::MAX)));
+        if let Ok(Target::Handle(receiver)) = reader.binder(false).map(|binder| binder.target) {
+            let speaker = self.speakers.speaker(transaction.caller.pid);
+            let mut result = speaker.call(NO_STRICT_MODE, RESULT_RECEIVER);
+            result.i32(StatusCode::InvalidOperation.into());
+            port.send(receiver, SEND, result);
+        }
     }
 
     /// The process that registered a name; None if the caller may not find it.

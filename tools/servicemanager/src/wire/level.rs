@@ -12,7 +12,7 @@ pub use meanings::{Access, Arguments, Header, Meaning, DESCRIPTOR};
 pub use set::LevelSet;
 
 use anybinder_driver::level::Level;
-use anybinder_driver::parcel::{Reader, Target};
+use anybinder_driver::parcel::{Reader, Speaker, Target, SYSTEM_HEADER};
 use meanings::Meanings;
 use numbering::Method;
 use processes::Processes;
@@ -66,9 +66,9 @@ impl Speakers {
                 why: "its arguments fit no known level".to_string(),
             });
         }
-        // A call that every level has says nothing.
-        if possible != header.levels {
-            self.processes.learn(pid, possible);
+        // A call that every level has says nothing, unless few have its header.
+        if possible != header.levels || header.word != Some(SYSTEM_HEADER) {
+            self.processes.learn(pid, possible, header.word);
         }
         let narrowed = self.processes.narrow(pid, possible);
         let narrowed = narrow_by_watch(narrowed, &meanings, watches);
@@ -93,6 +93,20 @@ impl Speakers {
                      to {preferred} (--level)"
                 ),
             }),
+        }
+    }
+
+    /// How a process reads a call, by those that it sent.
+    pub fn speaker(&mut self, pid: i32) -> Speaker {
+        match self.processes.of(pid) {
+            Some((levels, word)) => Speaker {
+                level: self.level(levels),
+                header_word: word.unwrap_or(SYSTEM_HEADER),
+            },
+            None => Speaker {
+                level: self.preferred,
+                ..Speaker::default()
+            },
         }
     }
 

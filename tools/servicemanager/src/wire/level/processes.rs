@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The levels that each client process may have, by what it sent so far. A process has one
-//! libbinder, so that a call whose meaning is certain tells how to read the others.
+//! The levels that each client process may have, and its header word, by what it sent so far. A
+//! process has one libbinder, so that a call whose meaning is certain tells how to read the others.
 use super::set::LevelSet;
 use std::collections::HashMap;
 use std::fs;
@@ -19,6 +19,7 @@ struct Known {
     /// When that was seen.
     seen: Instant,
     levels: LevelSet,
+    word: Option<i32>,
     /// When it was learned, as a number of this.
     at: u64,
 }
@@ -68,10 +69,16 @@ impl Processes {
         }
     }
 
-    /// Remembers that a process sent what only these levels send.
-    pub fn learn(&mut self, pid: i32, levels: LevelSet) {
+    /// The levels and the header word of a process, as far as it told.
+    pub fn of(&mut self, pid: i32) -> Option<(LevelSet, Option<i32>)> {
+        let known = self.known.get_mut(&pid)?;
+        known.is_still(pid).then_some((known.levels, known.word))
+    }
+
+    /// Remembers that a process sent what only these levels send, with this header word.
+    pub fn learn(&mut self, pid: i32, levels: LevelSet, word: Option<i32>) {
         if let Some(known) = self.known.get_mut(&pid) {
-            let is_new = known.levels.intersection(levels) != known.levels;
+            let is_new = known.levels.intersection(levels) != known.levels || known.word != word;
             if !is_new && known.is_still(pid) {
                 return;
             }
@@ -91,6 +98,7 @@ impl Processes {
                 started,
                 seen: Instant::now(),
                 levels,
+                word,
                 at,
             },
         );
@@ -125,7 +133,7 @@ mod tests {
         let old = set(&[Level::A11, Level::A14]);
         let asked = set(&[Level::A14, Level::A16]);
         assert_eq!(processes.narrow(pid, asked), asked);
-        processes.learn(pid, old);
+        processes.learn(pid, old, None);
         assert_eq!(processes.narrow(pid, asked), set(&[Level::A14]));
         assert_eq!(processes.narrow(pid + 1, asked), asked);
         let known = processes.known.get_mut(&pid).unwrap();
@@ -138,8 +146,9 @@ mod tests {
     fn a_contradiction_is_learned_anew() {
         let mut processes = Processes::default();
         let pid = std::process::id() as i32;
-        processes.learn(pid, set(&[Level::A11]));
-        processes.learn(pid, set(&[Level::A16]));
+        processes.learn(pid, set(&[Level::A11]), Some(1));
+        processes.learn(pid, set(&[Level::A16]), Some(2));
+        assert_eq!(processes.of(pid), Some((set(&[Level::A16]), Some(2))));
         let all = set(&[Level::A11, Level::A16]);
         assert_eq!(processes.narrow(pid, all), set(&[Level::A16]));
     }
@@ -155,12 +164,13 @@ mod tests {
                     started: 0,
                     seen: Instant::now(),
                     levels: LevelSet::AIDL,
+                    word: None,
                     at,
                 },
             );
             processes.learned += 1;
         }
-        processes.learn(std::process::id() as i32, LevelSet::AIDL);
+        processes.learn(std::process::id() as i32, LevelSet::AIDL, None);
         assert!(processes.known.len() <= MAX_PROCESSES + 1);
     }
 }
