@@ -305,16 +305,21 @@ TEST(state_of_full_logs)
 {
 	struct host_out before = { NULL }, after = { NULL };
 	struct pair p;
-	u32 i;
+	const char *line;
+	u32 lines = 0, i;
 
 	pair_begin(&p);
 	for (i = 0; i < 2 * BINDER_LOG_ENTRIES; i++) {
 		world_call(p.c, &(struct world_call){ .handle = 77 });
 		world_write_read(p.c, false);
+		world_poll_read(p.c); /* the mistake */
 	}
 	binder_report_failed_transaction_log(&before);
 	world_hand_over(&p.w);
 	binder_report_failed_transaction_log(&after);
+	for (line = before.text; *line; line = strchr(line, '\n') + 1)
+		lines++;
+	CHECK(lines == BINDER_LOG_ENTRIES);
 	CHECK(!strcmp(before.text, after.text));
 	free(before.text);
 	free(after.text);

@@ -176,9 +176,9 @@ impl Dialect {
 /// Where the header word is in a call.
 pub const WORD_POSITION: usize = 8;
 
-/// The header word of the service manager. libbinder refuses a call with a word that is not its own,
-/// before it reads more of it, and rsbinder writes Android's only. So the word is found by trying
-/// (`foreign`), and then used for all calls to programs whose word nobody tells.
+/// The header word of the service manager. libbinder refuses a call with a word that is not its
+/// own, before it reads more of it, and rsbinder writes Android's only. So the word is found by
+/// trying (`foreign`), and then used for all calls to programs whose word nobody tells.
 static WORD: AtomicI32 = AtomicI32::new(SYSTEM_HEADER);
 
 /// The header word of calls.
