@@ -323,7 +323,7 @@ static void put_logs(struct state_writer *w)
 
 /* ---- streams ------------------------------------------------------------------------- */
 
-static struct state_writer begin_stream(u32 version)
+int binder_state_write(u32 version, struct binder_state *state)
 {
 	struct state_writer w = { .version = version };
 
@@ -332,28 +332,6 @@ static struct state_writer begin_stream(u32 version)
 		w.err = -EINVAL;
 	state_add(&w.stream, magic, sizeof(magic));
 	state_add_number(&w.stream, version);
-	return w;
-}
-
-/* The stream becomes the caller's, unless there was not enough memory for it. */
-static int end_stream(struct state_writer *w, struct binder_state *state)
-{
-	if (!w->err)
-		put_record(w, STATE_END, NULL);
-	state_objects_free(&w->objects);
-	state_bytes_free(&w->order);
-	state_bytes_free(&w->record);
-	state_bytes_free(&w->part);
-	if (w->err)
-		state_bytes_free(&w->stream);
-	*state = (struct binder_state){ w->stream.bytes, w->stream.used };
-	return w->err;
-}
-
-int binder_state_write(u32 version, struct binder_state *state)
-{
-	struct state_writer w = begin_stream(version);
-
 	if (!w.err)
 		visit_all(&w);
 	if (!w.err) {
@@ -361,5 +339,15 @@ int binder_state_write(u32 version, struct binder_state *state)
 		put_objects(&w);
 		put_logs(&w);
 	}
-	return end_stream(&w, state);
+	if (!w.err)
+		put_record(&w, STATE_END, NULL);
+	state_objects_free(&w.objects);
+	state_bytes_free(&w.order);
+	state_bytes_free(&w.record);
+	state_bytes_free(&w.part);
+	if (w.err)
+		state_bytes_free(&w.stream);
+	/* The stream becomes the caller's, unless there was not enough memory for it. */
+	*state = (struct binder_state){ w.stream.bytes, w.stream.used };
+	return w.err;
 }

@@ -34,7 +34,8 @@ struct report_reader {
 	bool complete;			/* nothing follows */
 };
 
-struct report_reader *report_reader_new(const struct entry *entry, struct account *account)
+/* A report of @entry, charged to @account. NULL: no memory, or none left for the user. */
+static struct report_reader *report_reader_new(const struct entry *entry, struct account *account)
 {
 	struct report_reader *reader;
 
@@ -56,7 +57,7 @@ struct report_reader *report_reader_new(const struct entry *entry, struct accoun
 	return reader;
 }
 
-void report_reader_free(struct report_reader *reader)
+static void report_reader_free(struct report_reader *reader)
 {
 	if (!reader)
 		return;

@@ -39,10 +39,6 @@ struct open_text *open_text_restore(struct entry *entry, uid_t charged);
 
 /* ---- an open report ---- */
 
-/* A report of @entry, charged to @account. NULL: no memory, or none left for the user. */
-struct report_reader *report_reader_new(const struct entry *entry, struct account *account);
-void report_reader_free(struct report_reader *reader);
-
 /*
  * Replies to a READ: with fewer bytes than asked for, if they are many. As with a seq_file, a read
  * that does not begin where the last one ended begins a new report, and passes over what comes
