@@ -5,6 +5,8 @@
 //! namespace of its own (`hostUsers: false`), which FUSE refuses. What the runtime itself finds in
 //! a specification is mounted as it is.
 use crate::api::{Bind, CdiName, ContainerResponse, Node};
+use anybinder_cli::error::Result;
+use anybinder_cli::new_file::{NewFile, Readers};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -65,7 +67,7 @@ impl Specification {
     }
 
     /// Writes what each of these containers finds, by its name. The file appears complete.
-    pub fn write(&self, all: Vec<(String, ContainerResponse)>) -> std::io::Result<()> {
+    pub fn write(&self, all: Vec<(String, ContainerResponse)>) -> Result<()> {
         let device = |(name, container): (String, ContainerResponse)| {
             let edits = edits(&container);
             json!({"name": name, "containerEdits": edits})
@@ -75,9 +77,9 @@ impl Specification {
         let text = document.to_string();
         let mut last = self.text.lock().expect("nobody panics while it is locked");
         if *last != text {
-            let partial = self.path.with_extension("partial");
-            std::fs::write(&partial, &text)?;
-            std::fs::rename(&partial, &self.path)?;
+            let mut file = NewFile::create(&self.path, Readers::Usual)?;
+            file.put(text.as_bytes())?;
+            file.take_place()?;
             *last = text;
         }
         Ok(())

@@ -8,6 +8,7 @@
 use crate::api::{Bind, ContainerResponse, Device, Node, HEALTHY, UNHEALTHY};
 use crate::cdi::Specification;
 use crate::worker::Worker;
+use anybinder_cli::error::Error;
 use anybinder_mount::mount::{Backend, Mount, DEFAULT_PATH};
 use std::collections::HashSet;
 use std::fmt;
@@ -53,7 +54,7 @@ pub enum Refusal {
     /// Nothing is mounted.
     NotServed,
     Unmade(String, io::Error),
-    Unwritten(io::Error),
+    Unwritten(Error),
 }
 
 impl fmt::Display for Refusal {
