@@ -39,6 +39,10 @@ def wrapped(text):
 
 # ---- PROTOCOL.md: the rules, from the conformance tests: name, rule, what it needs --------------
 
+# What every driver has, and only the test host lacks.
+EVERYWHERE = {"kernel"}
+
+
 def area_of(row):
     return row[0].split("_", 1)[0]
 
@@ -47,11 +51,14 @@ def rules(conformance):
     lines = []
     rows = [line.split("\t") for line in output_of(conformance, "--list").splitlines() if line]
     for area in sorted(set(map(area_of, rows))):
+        below = [(row + ["", ""])[:3] for row in sorted(rows) if area_of(row) == area]
+        common = set.intersection(*(set(caps.split()) for _, _, caps in below)) - EVERYWHERE
         lines += ["", f"### {area}", ""]
-        for row in sorted(row for row in rows if area_of(row) == area):
-            name, rule, caps = (row + ["", ""])[:3]
-            needs = f" ({caps.strip()})" if caps.strip() else ""
-            lines += wrapped(f"- {rule} `{name}`{needs}")
+        if common:
+            lines += [f"All need {' and '.join(sorted(common))}.", ""]
+        for name, rule, caps in below:
+            more = [cap for cap in caps.split() if cap not in common | EVERYWHERE]
+            lines += wrapped(f"- {rule} `{name}`" + (f" ({' '.join(more)})" if more else ""))
     return "\n".join(lines) + "\n\n"
 
 
