@@ -35,7 +35,7 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-/* Those that this program lacks are NULL. */
+/* A peer that this program lacks is NULL. */
 static const struct peer *const peers[] = {
 	&peer_binder, &peer_deferred, &peer_unix, &peer_pipe, &peer_futex, &peer_entry,
 	&peer_oneway, &peer_object, &peer_handle, &peer_nested, &peer_file,

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Of a process that ends; `anybinder bench vm count` divides by it. */
+/* The objects of a process that ends; `anybinder bench vm count` divides by their number. */
 #define NR_DEATHS WIRE_OBJECTS
 #define OBJECTS_FROM 0x100000	/* the objects that replies carry: not those of the registry */
 

@@ -85,7 +85,7 @@ extern const struct peer peer_idle;
 /* Allocations of shared buffers; see heap_apps.c. */
 extern const struct peer peer_heap;
 
-/* Those that need libraries, which only bench-peers has; see dbus.c and tools/bench-peers. */
+/* Peers that need libraries, which only bench-peers has; see dbus.c and tools/bench-peers. */
 #define NEEDS_LIBRARY __attribute__((weak))
 extern const struct peer peer_dbus NEEDS_LIBRARY;
 extern const struct peer peer_broker NEEDS_LIBRARY;

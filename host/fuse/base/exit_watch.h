@@ -15,9 +15,9 @@
 
 /*
  * Takes over @fd, one end of a socket; the other end is for the other process. When that process
- * ends, shuts down the socket @watched, unless that is -1. @nr: NULL, or how many processes are
- * watched beside each other: then only the end of the last one does so. Call before the process has
- * descriptors of clients' files. False: no memory or too many threads.
+ * ends, shuts down the socket @watched, unless that is -1. @nr: NULL, or the count of all processes
+ * that are watched for this socket: then only the end of the last one shuts it down. Call before
+ * the process has descriptors of clients' files. False: no memory or too many threads.
  */
 bool exit_watch_start(int fd, int watched, atomic_uint *nr);
 

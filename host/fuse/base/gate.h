@@ -81,8 +81,8 @@ void gate_hold(void);
 
 /*
  * Begins a section that a client can delay; no lock is held. Returns what gate_end_client() needs.
- * A thread that finds the member there finds all that it has done before: the state may be written
- * down meanwhile.
+ * The thread that finds the member there, and may write the state down meanwhile, sees all that the
+ * member has done before.
  */
 static inline unsigned int gate_begin_client(void)
 {
@@ -95,7 +95,9 @@ static inline unsigned int gate_begin_client(void)
 	return before;
 }
 
-/* Ends the section. The exchange orders that before the look at the gate (gate_close()). */
+/*
+ * Ends the section. The exchange makes that visible before the gate's phase is read (gate_close()).
+ */
 static inline void gate_end_client(unsigned int before)
 {
 	if (!gate_self || gate_self->whole || before == GATE_CLIENT)

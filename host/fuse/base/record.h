@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first letters of the parts; a type never changes its meaning (docs/PORTING.md). */
+/* What a record is about. A type never changes its meaning (docs/PORTING.md). */
 enum record_type {
 	RECORD_SESSION = 1,
 	RECORD_LAYOUT,
@@ -115,7 +115,7 @@ bool record_next(struct record_reader *reader, struct record *record);
 /* Copies the fixed fields to the @size bytes at @fields; those that were not written are 0. */
 void record_get(const struct record *record, void *fields, size_t size);
 
-/* Sets the members of @objects that @layout has, but of one that is NULL; takes the descriptors. */
+/* Sets the members that @layout has in each of @objects that is not NULL; takes the descriptors. */
 void record_get_fields(struct record_reader *reader, const struct record *record,
 		       const struct record_layout *layout, void *const *objects);
 

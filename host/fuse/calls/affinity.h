@@ -30,7 +30,10 @@ void affinity_note_caller(struct host_thread *thread);
  */
 bool affinity_woken(struct host_thread *thread);
 
-/* Leaves a call that is complete with @result to that worker, which replies to it. */
+/*
+ * Leaves the call of @thread, which is complete with @result, to the worker of the thread's core,
+ * which replies to it. False: as affinity_woken().
+ */
 bool affinity_reply(struct host_thread *thread, int result);
 
 #endif

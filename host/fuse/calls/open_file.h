@@ -4,8 +4,8 @@
  *
  * It has two counts. `calls` counts uses by calls, plus one until the open ends: when it is zero
  * for the first time the binder_proc is released. `refs` counts one for `calls` and one for the
- * kernel's handle, which is valid until RELEASE, even if the open was ended before because its
- * owner is dead: calls that find it ended may then still come.
+ * kernel's handle, which is valid until RELEASE. If the open was ended earlier, because its owner
+ * is dead, calls may still come, and find it ended.
  */
 #ifndef HOST_FUSE_OPEN_FILE_H
 #define HOST_FUSE_OPEN_FILE_H
@@ -56,7 +56,10 @@ void open_file_restore(struct open_file *file);
 
 /* Begins a use of @file by a call. False: the open has ended. */
 bool open_file_enter(struct open_file *file);
-/* Ends it. The last one leaves the release of the binder_proc to the running worker (worker.h). */
+/*
+ * Ends a use of @file. The last use leaves the release of the binder_proc to the running worker
+ * (worker.h).
+ */
 void open_file_leave(struct open_file *file);
 
 /*
@@ -65,7 +68,7 @@ void open_file_leave(struct open_file *file);
  */
 u32 open_file_owners(const struct open_file *file, s32 *pids, u32 max);
 
-/* Has its process other opens of its inode? */
+/* Does the process of @file have other opens of the same inode? */
 bool open_file_has_siblings(const struct open_file *file);
 
 /* The open @open_id, as after open_file_enter(); NULL: none. */

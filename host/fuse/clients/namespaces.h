@@ -15,8 +15,9 @@
 void namespaces_init(bool limit_containers);
 
 /*
- * Fills @proc->pid_ns, the user ids of its user namespace, and ends @proc->may_raise if that is not
- * the daemon's; its pids are known. Returns 0 or -ENOMEM. Makes system calls.
+ * Fills @proc->pid_ns and the user ids of its user namespace, and ends @proc->may_raise if that
+ * namespace is not the daemon's. The pids of @proc are known. Returns 0 or -ENOMEM. Makes system
+ * calls.
  */
 int namespaces_read(struct host_proc *proc);
 

@@ -32,7 +32,8 @@ bool selinux_start(const char *directory);
 
 /*
  * Does the policy give @subject @permission for @object, in the class binder? Always true while
- * SELinux does not enforce. A context that is NULL, or that the policy does not know, has none.
+ * SELinux does not enforce. A context that is NULL, or that the policy does not know, has no
+ * permission.
  */
 bool selinux_permits(const char *subject, const char *object, enum selinux_permission permission);
 

@@ -75,12 +75,14 @@ bool user_charges_is_over(uid_t uid, enum user_charge charge);
 void user_memory_set_limits(long all, long one);
 
 /*
- * The account of a user that has something charged, valid as long as that or anything in the
- * account is; NULL: for root and the owner, whose memory is not counted.
+ * The account of a user who has something charged, valid as long as anything is charged to the user
+ * or to the account. NULL: for root and the owner, whose memory is not counted.
  */
 struct account *user_memory_account(uid_t uid);
 
-/* May the account have what is charged to it? Raises what it may have without asking again. */
+/*
+ * May the account have what is charged to it? Raises the bound up to which it need not ask again.
+ */
 bool user_memory_grant(struct account *account);
 
 /*

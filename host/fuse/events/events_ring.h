@@ -26,12 +26,14 @@ void events_ring_init(void);
 
 /* Provides the memory, which is zero. False: there is none. Not from two threads at a time. */
 bool events_ring_start(void);
-/* Gives the memory back, not the addresses: a writer may be late. As above. */
+/*
+ * Gives the memory back, not the addresses: a writer may be late. Not from two threads at a time.
+ */
 void events_ring_stop(void);
 
 /* The number of the next event that is written. */
 u64 events_ring_end(void);
-/* Sets it to that of a predecessor, before the first event. */
+/* Sets that number to the predecessor's, before the first event. */
 void events_ring_set_end(u64 number);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inside fds/, the daemon's side of it: what its files offer to each other. No function may be
- * called with an engine lock held.
+ * What the files of fds/ that run in the daemon offer to each other. No function may be called with
+ * an engine lock held.
  *
  * Whatever a client can delay besides its own memory is left to the helper process: closing a
  * client's file, looking into its /proc directory and tracing it are system calls whose end a
@@ -74,10 +74,12 @@ bool helper_link_lives(int ms);
 /* Starts the process, its control socket and its life. */
 bool helper_start_process(void);
 
-/* Says why that failed, by errno. */
+/* Says why helper_start_process() failed, by errno. */
 const char *helper_start_error(void);
 
-/* After its end, for a short time: one with a thread that a client keeps cannot be waited for. */
+/*
+ * Waits for the helper's end, for a short time: a client can keep one of its threads in the kernel.
+ */
 void helper_wait_for_end(void);
 
 /* A helper that was stopped, by whomever, is continued. No lock is held. */

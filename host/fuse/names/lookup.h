@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * LOOKUP: names become inodes. That of a device is kept until its thread has a turn
+ * LOOKUP: names become inodes. The LOOKUP of a device is kept until its thread has a turn
  * (lookup_turn.h); the thread waits for the reply, so that there is one for each thread at most.
  */
 #ifndef HOST_FUSE_LOOKUP_H

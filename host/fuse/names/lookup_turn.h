@@ -3,10 +3,10 @@
  * Turns in which threads look a device up: a few threads of each user have one at a time.
  *
  * Each LOOKUP of a device creates an inode (tree.h), but in the kernel all threads that open the
- * device share one name. A thread that finds the inode of another under it drops it, and one of
- * those that do so at the same time looks the name up anew; the others wait for that one, find its
- * inode, drop it, and so on: N threads make some N * N / 2 LOOKUPs for N opens, and a thread of
- * another user that wants to open the device is one among them.
+ * device share one name. A thread that finds the inode of another under the name drops it. Of
+ * several that do so at the same time, one looks the name up anew; the others wait, find its inode,
+ * drop it, and so on: N threads make some N * N / 2 LOOKUPs for N opens, and a thread of another
+ * user that wants to open the device is one among them.
  *
  * So a thread has a turn from its first LOOKUP to its OPEN. While all turns of a user are taken,
  * LOOKUPs by further threads wait. As long as few threads open a device at a time, none waits.

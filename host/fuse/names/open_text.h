@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An open directory, text file or control file: each has a copy of the contents, but for a report.
- * That is generated as it is read, a part for each read(2), so that a reader of a long one takes no
- * more of a worker's time at once than other requests do.
+ * An open directory, text file or control file has a copy of the contents. Only a report is
+ * generated as it is read, a part for each read(2), so that a reader of a long one takes no more of
+ * a worker's time at once than other requests do.
  */
 #ifndef HOST_FUSE_OPEN_TEXT_H
 #define HOST_FUSE_OPEN_TEXT_H

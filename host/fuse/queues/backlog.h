@@ -7,11 +7,11 @@
  * The backlog has those whose command streams are long (BINDER_AGAIN), and the calls and requests
  * that came during a congestion (congestion.h). Workers take from it between requests: one slice
  * for each request that waits (for some requests during a congestion), and slices alone where none
- * does. A worker therefore waits for requests only if the backlog is empty; if one that saw a
- * request finds it taken by another, that other worker looks at the backlog when it is done.
+ * does. A worker therefore waits for requests only if the backlog is empty. If another worker takes
+ * the request that it saw, the other one looks at the backlog when it is done.
  *
- * The slow lane has those of users whose memory has cost workers too much time (users.h). A
- * thread of its own serves them, so that the workers are there for the others.
+ * The slow lane has those of users whose memory has cost workers too much time (users.h). A thread
+ * of its own serves them, so that the workers are there for the others.
  *
  * What is in a queue is owned by it: a call is neither parked nor in the queue of a worker.
  */

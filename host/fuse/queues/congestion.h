@@ -3,11 +3,12 @@
  * More requests than the workers serve, from more than one user.
  *
  * The kernel hands requests out in the order in which they came, so a user with a thousand calling
- * threads has a thousand turns for each turn of a user with one. It is noticed by samples: several
- * users have made requests, and at each some are waiting. While that lasts, requests are not served
- * when they are read: the workers first read those that wait, into the backlog, which is served
- * round robin between users (backlog.h). Each caller waits for its request, so the kernel's
- * queue stays short, and a request of another user is soon read and soon served.
+ * threads has a thousand turns for each turn of a user with one. This congestion is noticed by
+ * samples: several users have made requests since the last one, and some requests wait. While that
+ * lasts, requests are not served when they are read: the workers first read those that wait, into
+ * the backlog, which is served round robin between users (backlog.h). Each caller waits for its
+ * request, so the kernel's queue stays short, and a request of another user is soon read and soon
+ * served.
  */
 #ifndef HOST_FUSE_CONGESTION_H
 #define HOST_FUSE_CONGESTION_H

@@ -57,7 +57,7 @@ bool mount_exists(void);
  */
 void mount_undo(const char *mountpoint, uint64_t device);
 
-/* As mount_undo(), in the supervisor for a server that cannot do it; does not wait for clients. */
+/* Does what mount_undo() does, in the supervisor for a server that cannot; waits for no client. */
 void mount_abort(const char *mountpoint, uint64_t device);
 
 #endif

@@ -14,7 +14,7 @@
 
 /*
  * The largest number of workers: 64 that serve requests, one for the slow lane, 64 that are stuck,
- * 16 that were replaced before they counted as that, and for each of these a thread that took over
+ * 16 that were replaced before they counted as stuck, and for each of these a thread that took over
  * its work.
  */
 #define WORKERS_SERVING_MAX 64u
@@ -95,7 +95,7 @@ void worker_begin_step(const struct host_thread *thread);
  */
 bool worker_set_interrupted(u64 unique);
 
-/* Was that noted for the running worker and @unique? */
+/* Was an INTERRUPT noted for the running worker and the request @unique? */
 bool worker_was_interrupted(u64 unique);
 
 /*
@@ -127,7 +127,7 @@ void worker_end_sleep(void);
 /* @worker will not look at its queue any more: nothing is queued there by others from now on. */
 void worker_refuse(struct worker *worker);
 bool worker_has_woken(void);
-/* Takes the oldest one; NULL: none. */
+/* Takes the thread that was queued first at the running worker; NULL: none. */
 struct host_thread *worker_pop_woken(void);
 
 /* The kernel wants one notification about the polled file of @proc, which it names @handle. */
@@ -150,12 +150,12 @@ bool worker_take_deferred(void);
  * what that request was the last to use.
  */
 void worker_add_work(struct work *work);
-/* Does the oldest of them. False: there is none. */
+/* Does the oldest work that is queued at the running worker. False: there is none. */
 bool worker_run_work(void);
 
-/* Is anything of these queued at @worker? A racy read. */
+/* Is a thread, a reply or other work queued at @worker? A racy read. */
 bool worker_has_work_racy(const struct worker *worker);
-/* Moves all of it to @to, which has none. */
+/* Moves all that is queued at @from to @to, which has nothing. */
 void worker_move_work(struct worker *to, struct worker *from);
 
 /* ---- the table of workers; but for the first, the lock of the pool is held ---- */

@@ -53,7 +53,8 @@ pub fn service_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager
     rsbinder::hub::default().map_err(|err| no_manager(mount, device, &err.to_string()))
 }
 
-/// As `service_manager`, but waits until there is one. Fails if nobody serves the device any more.
+/// Does what `service_manager` does, and waits until there is one. Fails if nobody serves the
+/// device any more.
 pub fn wait_for_manager(mount: &Mount, device: &str) -> Result<Arc<ServiceManager>> {
     loop {
         match service_manager(mount, device) {

@@ -13,8 +13,8 @@ use std::sync::Mutex;
 
 /// The first version that names devices by another path than in the container.
 const VERSION: &str = "0.5.0";
-/// As in the mount. From version 1.1.0 on, the library of CDI gives a container the host's mode
-/// where none is said.
+/// The mode that devices have in the mount. From version 1.1.0 on, the library of CDI gives a
+/// container the host's mode where none is said.
 const NODE_MODE: u32 = 0o666;
 const KIND: &str = "anybinder.dev/binder";
 

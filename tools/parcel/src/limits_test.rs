@@ -132,7 +132,7 @@ fn types_take_no_more_than_they_may() {
     }
 }
 
-/// As many holders inside each other as fit a reply.
+/// A reply is filled with holders, each inside another one.
 #[test]
 fn holders_are_nested_no_deeper_than_other_values() {
     let mut nested = Vec::new();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inside the helper process: what its files offer to each other. Each function may be called from
- * any of its threads, save where the main thread is named.
+ * What the files of the helper process offer to each other. Each function may be called from any of
+ * its threads, save where the main thread is named.
  */
 #ifndef HOST_FUSE_HELPER_SIDE_H
 #define HOST_FUSE_HELPER_SIDE_H

@@ -42,7 +42,7 @@ struct inject_own_call {
 	uint64_t ip;		/* behind the system call instruction */
 };
 
-/* Reads it before the thread is interrupted, while it is blocked or about to be. */
+/* Reads @own before the thread is interrupted, while it is blocked or about to be. */
 void inject_own_call_read(pid_t tid, struct inject_own_call *own);
 
 /* Is it a 32-bit program? */
