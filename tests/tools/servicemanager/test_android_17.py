@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """What clients of Android 17 ask the service manager for: the access of others, native names."""
 import pytest
-from anybinder.driver import Failed
+from anybinder.driver import Bytes, Failed
 from anybinder.parcel import Parcel
 from anybinder.process import run_child, until
-from anybinder.servicemanager import (BAD_VALUE, ILLEGAL_ARGUMENT, NOT_ENOUGH_DATA, SECURITY,
-                                      UNEXPECTED_NULL, Client)
+from anybinder.servicemanager import (BAD_TYPE, BAD_VALUE, CODES, DESCRIPTOR, ILLEGAL_ARGUMENT,
+                                      NOT_ENOUGH_DATA, SECURITY, UNEXPECTED_NULL, Client,
+                                      put_access)
 
 NAME = "anybinder.test"
 USER = 3900007
@@ -53,6 +54,16 @@ def test_a_parcelable_whose_size_lies(manager, size, wanted):
         with pytest.raises(Failed) as failed:
             client.ask("access", what)
         assert failed.value.args[0] == status
+    assert client.access(NAME) == 0
+
+
+def test_access_cut_short_at_every_byte(manager):
+    client = Client(manager.path())
+    whole = put_access(Parcel(client.level, DESCRIPTOR, client.word), NAME).data
+    for size in range(len(whole)):
+        with pytest.raises(Failed) as failed:
+            client.send_to_manager(CODES[client.level]["access"], Bytes(whole[:size]))
+        assert failed.value.args[0] in (BAD_TYPE, NOT_ENOUGH_DATA), size
     assert client.access(NAME) == 0
 
 
