@@ -118,7 +118,8 @@ TEST(binderfs_add_long_names,
 	EXPECT_OK(remove_file(name));
 }
 
-TEST(binderfs_add_odd_names, "All other bytes are allowed in names.", "binderfs device_names")
+TEST(binderfs_add_odd_names, "Any byte that a file name may have is allowed.",
+     "binderfs device_names")
 {
 	static const char *const names[] = { "with space", "...", "\x01\xff", "%s%n", "-rf" };
 	struct binderfs_device device;
@@ -245,7 +246,7 @@ TEST(binderfs_mode_can_be_changed,
 }
 
 TEST(binderfs_control_other_ioctls,
-     "Any other ioctl on binder-control fails with EINVAL.", "binderfs")
+     "An ioctl on binder-control other than BINDER_CTL_ADD fails with EINVAL.", "binderfs")
 {
 	int fd = open(path_of("binder-control"), O_RDWR | O_CLOEXEC);
 	struct binder_version version;

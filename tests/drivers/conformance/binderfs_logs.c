@@ -237,7 +237,7 @@ TEST(logs_state_of_a_call, "A call shows at both ends, queued and then delivered
 	expect_call_in_logs("a0 r0", "a0 r1");
 }
 
-TEST(logs_state_of_a_call_6, "The same before 7.x: r1 stands for a call that wants a reply.",
+TEST(logs_state_of_a_call_6, "Before 7.x r1 stands for a call that wants a reply.",
      "binderfs reports_6")
 {
 	expect_call_in_logs("r1", "r0");
@@ -273,8 +273,8 @@ TEST(logs_state_of_oneway_calls, "Waiting one-way calls show below their node.",
 	expect_oneway_calls_in_logs("a1 r0");
 }
 
-TEST(logs_state_of_oneway_calls_6, "The same before 7.x, where only r1 is distinct.",
-     "binderfs reports_6")
+TEST(logs_state_of_oneway_calls_6,
+     "Before 7.x waiting one-way calls show below their node with r0.", "binderfs reports_6")
 {
 	expect_oneway_calls_in_logs("r0");
 }

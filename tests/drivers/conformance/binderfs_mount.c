@@ -148,7 +148,7 @@ TEST(userns_mount_works,
 }
 
 TEST(userns_mount_is_owned_by_its_root,
-     "All its files belong to root of the namespace.", "binderfs_mount")
+     "All files of a namespace's binderfs belong to root of the namespace.", "binderfs_mount")
 {
 	static const struct {
 		const char *path;
@@ -183,7 +183,8 @@ TEST(userns_without_root,
 }
 
 TEST(userns_control_adds,
-     "Devices added there by binder-control belong to root of the namespace.", "binderfs_mount")
+     "Devices that binder-control adds in a user namespace belong to root of the namespace.",
+     "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
 	struct client *manager, *client;
@@ -199,7 +200,8 @@ TEST(userns_control_adds,
 }
 
 TEST(userns_mount_is_isolated,
-     "Its devices are separate from those of the first mount.", "binderfs_mount")
+     "The devices of a namespace's binderfs are separate from those of the first mount.",
+     "binderfs_mount")
 {
 	struct client *manager = manager_new();
 	struct actor *root = actor_apart(tenants);
@@ -219,7 +221,7 @@ TEST(userns_mount_is_isolated,
 }
 
 TEST(userns_no_stats,
-     "stats=global, which covers the whole machine, is refused with EPERM; max is not.",
+     "In a namespace stats=global, which covers the whole machine, fails with EPERM; max does not.",
      "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
@@ -266,7 +268,8 @@ static void do_share(void *arg)
 }
 
 TEST(userns_manager_is_one_user,
-     "The user of the context manager is remembered there as on the first mount.", "binderfs_mount")
+     "The user of the context manager is remembered in a namespace as on the first mount.",
+     "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);
 	char *device = shared_copy(mounted_device(root, "fs", ""), 64);
@@ -286,7 +289,7 @@ TEST(userns_manager_is_one_user,
 }
 
 TEST(userns_visitor_from_outside,
-     "Root of the machine can use such a device, too, and has user id -1 for the processes "
+     "Root of the machine can use a namespace's device, and has user id -1 for the processes "
      "within.", "binderfs_mount")
 {
 	struct actor *root = actor_apart(tenants);

@@ -223,7 +223,7 @@ TEST(death_done_unknown, "An acknowledgement without a notification is ignored."
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_before_death, "When its handle is released, a request is dropped.")
+TEST(death_release_before_death, "When its handle is released, a request for its death is dropped.")
 {
 	struct holding s = holding_new();
 
@@ -234,7 +234,8 @@ TEST(death_release_before_death, "When its handle is released, a request is drop
 	expect_nothing(s.holder);
 }
 
-TEST(death_release_before_delivery, "So may a death that was not read before the release.")
+TEST(death_release_before_delivery,
+     "When its handle is released, a death that was not read is dropped.")
 {
 	struct holding s = holding_new();
 
@@ -386,7 +387,7 @@ TEST(death_clear_outside_the_loop,
 }
 
 TEST(death_clear_while_delivered_outside_the_loop,
-     "So is a clear between notification and acknowledgement.")
+     "A clear by a thread outside the loop, after the notification, is confirmed to any thread.")
 {
 	struct client *manager = manager_new(), *holder = client_new();
 	struct client *thread = client_thread(holder);

@@ -52,7 +52,8 @@ TEST(ioctl_bad_pointer_is_efault, "An argument at an unmapped address fails with
 }
 
 TEST(ioctl_bad_pointer_is_einval_for_some,
-     "The oldest ioctls fail with EINVAL for such an address.", "bad_pointer_einval")
+     "The oldest ioctls fail with EINVAL for an argument at an unmapped address.",
+     "bad_pointer_einval")
 {
 	struct client *client = client_new();
 

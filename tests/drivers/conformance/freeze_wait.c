@@ -99,8 +99,8 @@ static void do_catch(void *arg)
 	EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
-TEST(freeze_wait_ends_by_a_signal, "A signal ends the wait, and the process is not frozen.",
-     "kernel")
+TEST(freeze_wait_ends_by_a_signal,
+     "A signal ends the wait of BINDER_FREEZE, and the process is not frozen.", "kernel")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_new(), *third = client_new();

@@ -257,7 +257,8 @@ static void fork_and_exit(void *arg)
 }
 
 TEST(wait_exit_of_a_fork_wakes_all,
-     "So does the exit of a forked child, which closes the file, too.", "kernel")
+     "The exit of a forked child, which closes the file, lets every parked read return empty.",
+     "kernel")
 {
 	struct client *manager = blocking_manager(), *thread = parked_thread(manager);
 

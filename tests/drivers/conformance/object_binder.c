@@ -63,7 +63,8 @@ TEST(object_returns_to_its_owner,
 	EXPECT_EQ(object_at(got, 1)->flat.cookie, 0x20);
 }
 
-TEST(object_returns_to_its_owner_in_reply, "So does a handle in a reply.")
+TEST(object_returns_to_its_owner_in_reply,
+     "A handle in a reply to the object's owner arrives as the object itself.")
 {
 	struct client *manager = manager_new(), *client = client_new();
 	uint32_t handle = give(client, manager, 0x10, 0x20, 0);

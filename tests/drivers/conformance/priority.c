@@ -53,7 +53,7 @@ TEST(priority_goes_back_with_the_reply, "With its reply the server gets its own 
 }
 
 TEST(priority_goes_back_over_a_change,
-     "It is restored even if the server has changed its nice value meanwhile.")
+     "The server's nice value is restored even if the server has changed it meanwhile.")
 {
 	struct sched_pair s = begin(-7, MIN_NICE(19));
 	const struct returned *got = sched_pair_serve(&s);
@@ -63,7 +63,8 @@ TEST(priority_goes_back_over_a_change,
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_stays_until_the_reply, "Freeing the buffer, or reading further, does not restore it.")
+TEST(priority_stays_until_the_reply,
+     "Freeing the buffer, or reading further, does not restore the server's nice value.")
 {
 	struct sched_pair s = begin(-7, MIN_NICE(19));
 	const struct returned *got = sched_pair_serve(&s);
@@ -200,7 +201,8 @@ TEST(priority_default_is_of_the_open,
 	expect_nice(first, 0);
 }
 
-TEST(priority_default_after_a_reply, "The same if it has changed its nice value since its reply.")
+TEST(priority_default_after_a_reply,
+     "A thread that has changed its nice value since its reply returns to that of the open, too.")
 {
 	struct sched_pair s = begin(0, MIN_NICE(19));
 
@@ -210,7 +212,8 @@ TEST(priority_default_after_a_reply, "The same if it has changed its nice value 
 	expect_nice(s.server, 0);
 }
 
-TEST(priority_default_of_another_thread, "The other threads of the process return to it, too.")
+TEST(priority_default_of_another_thread,
+     "The other threads of the process return to the nice value of the open, too.")
 {
 	struct sched_pair s = begin(0, MIN_NICE(19));
 	struct client *thread = client_thread(s.server);
@@ -290,7 +293,8 @@ TEST(priority_oneway_takes_the_nodes_least,
 	expect_nice(server, 12);
 }
 
-TEST(priority_oneway_least_is_no_most, "A more urgent thread keeps its own nice value.")
+TEST(priority_oneway_least_is_no_most,
+     "A thread that is more urgent than the object's minimum keeps its nice value.")
 {
 	struct sched_pair s = begin(10, MIN_NICE(3));
 

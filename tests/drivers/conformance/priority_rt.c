@@ -247,7 +247,7 @@ TEST(rt_thread_exit_gives_it_back,
 	expect_nice(s.server, 0);
 }
 
-TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit it.",
+TEST(rt_is_not_forked, "Threads that the server starts meanwhile do not inherit the policy.",
      "inherit_rt realtime")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
@@ -271,8 +271,8 @@ TEST(rt_unprivileged_up_to_its_limit,
 }
 
 TEST(rt_unprivileged_without_limit,
-     "With RLIMIT_RTPRIO 0 it gets the most urgent nice value that it may have, or keeps its "
-     "own.", "inherit_rt")
+     "With RLIMIT_RTPRIO 0 a server gets the most urgent nice value that it may have, or keeps "
+     "its own.", "inherit_rt")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 
@@ -281,7 +281,8 @@ TEST(rt_unprivileged_without_limit,
 }
 
 TEST(rt_unprivileged_with_nice,
-     "With RLIMIT_RTPRIO 0, RLIMIT_NICE bounds the nice value that it gets instead.", "inherit_rt")
+     "With RLIMIT_RTPRIO 0, RLIMIT_NICE bounds the nice value that the server gets instead.",
+     "inherit_rt")
 {
 	struct sched_pair s = sched_pair_new(MIN_NICE(19) | INHERIT_RT);
 

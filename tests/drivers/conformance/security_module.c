@@ -30,7 +30,8 @@ TEST(policy_manager_refused,
 	round_trip(client, 0, manager_new());
 }
 
-TEST(policy_manager_refused_with_object, "Also if it asks by BINDER_SET_CONTEXT_MGR_EXT.",
+TEST(policy_manager_refused_with_object,
+     "BINDER_SET_CONTEXT_MGR_EXT of a process that may not be context manager fails with EACCES.",
      "selinux_refuses")
 {
 	struct flat_binder_object object = { .hdr = { BINDER_TYPE_BINDER } };
@@ -63,7 +64,8 @@ TEST(policy_call_refused,
 	round_trip(client_in("app"), 0, manager);
 }
 
-TEST(policy_oneway_refused, "So does a one-way call.", "selinux_refuses")
+TEST(policy_oneway_refused,
+     "A one-way call that the sender may not make gets BR_FAILED_REPLY, too.", "selinux_refuses")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_in("no_call");
@@ -108,7 +110,8 @@ TEST(policy_judged_by_the_open,
 	expect_refused(refused, manager);
 }
 
-TEST(policy_sender_of_objects_by_the_open, "So is a process that sends objects.",
+TEST(policy_sender_of_objects_by_the_open,
+     "A process that sends objects is judged by what it was as it opened the device.",
      "selinux_refuses")
 {
 	struct client *manager = manager_new();
@@ -123,7 +126,7 @@ TEST(policy_sender_of_objects_by_the_open, "So is a process that sends objects."
 }
 
 TEST(policy_manager_by_the_request,
-     "But a process that would become context manager is judged by what it is as it asks.",
+     "A process that would become context manager is judged by what it is as it asks.",
      "selinux_refuses")
 {
 	struct client *client = client_in("no_manage");
@@ -166,8 +169,9 @@ TEST(policy_object_refused,
 	EXPECT_EQ(give(client_in("app"), manager, 0x10, 0x20, 0), 1);
 }
 
-TEST(policy_handle_refused, "The same holds for a handle, also one of the receiver's own object.",
-     "selinux_refuses")
+TEST(policy_handle_refused,
+     "A call with a handle that the caller may not transfer is refused, also one of the "
+     "receiver's object.", "selinux_refuses")
 {
 	struct client *manager = manager_new(), *third = client_new();
 	struct client *client = client_in("no_transfer");
@@ -222,7 +226,8 @@ TEST(policy_file_refused,
 	round_trip(manager, 1, server);
 }
 
-TEST(policy_file_array_refused, "Nor is it as part of an array.",
+TEST(policy_file_array_refused,
+     "An array with a file that the receiver may not use is refused with EPERM.",
      "selinux_refuses selinux_checks_files")
 {
 	struct client *manager = manager_new(), *server = server_without_files(manager);
@@ -236,8 +241,8 @@ TEST(policy_file_array_refused, "Nor is it as part of an array.",
 	round_trip(manager, 1, server);
 }
 
-TEST(policy_file_in_reply_refused, "A reply with such a file fails at the caller only.",
-     "selinux_refuses")
+TEST(policy_file_in_reply_refused,
+     "A reply with a file that the caller may not use fails at the caller only.", "selinux_refuses")
 {
 	struct client *manager = manager_new();
 	struct client *client = client_in("no_fd");
@@ -249,7 +254,7 @@ TEST(policy_file_in_reply_refused, "A reply with such a file fails at the caller
 	round_trip(client, 0, manager);
 }
 
-TEST(policy_file_allowed, "Where the receiver may use it, the file arrives.", "selinux_refuses")
+TEST(policy_file_allowed, "A file that the receiver may use arrives.", "selinux_refuses")
 {
 	struct client *manager = manager_new();
 	struct client *server = client_in("app");
