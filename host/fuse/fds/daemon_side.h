@@ -71,7 +71,7 @@ int helper_send_socket(int type, u32 op);
  */
 bool helper_link_lives(int ms);
 
-/* Starts the process, its control socket and its life. */
+/* Starts the helper process, with a control socket and a socket that tells of its end. */
 bool helper_start_process(void);
 
 /* Says why helper_start_process() failed, by errno. */

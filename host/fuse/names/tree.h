@@ -160,7 +160,7 @@ void tree_put(struct entry *entry);
 void tree_visit(void (*see_entry)(struct entry *entry, void *arg),
 		void (*see_inode)(const struct inode *inode, void *arg), void *arg);
 
-/* The time that files show as theirs. */
+/* The times that all files show. */
 time_t tree_start_time(void);
 void tree_set_start_time(time_t time);
 
@@ -171,7 +171,7 @@ void tree_set_start_time(time_t time);
  */
 struct entry *tree_restore(struct entry *dir, const struct entry *like, struct entry **last,
 			   bool unlinked);
-/* False: no memory. */
+/* Adds an inode to @entry as @like describes it. False: no memory. */
 bool tree_restore_inode(struct entry *entry, const struct inode *like);
 
 /* Appends the listing of a directory to @text, as struct fuse_dirent each. */
@@ -190,8 +190,9 @@ struct tree {
 	time_t start_time;
 };
 
-/* NULL: there is none, or no memory. */
+/* The inode @id; NULL: there is none. */
 struct inode *tree_find_inode(uint64_t id);
+/* Adds the inode @id of @entry. NULL: no memory. */
 struct inode *tree_add_inode(struct entry *entry, uint64_t id);
 /* Makes an entry that is not in the tree yet. */
 struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kind kind,
