@@ -143,7 +143,7 @@ bool binder_poll(struct binder_thread *thread);
  * for no lock.
  */
 size_t binder_shrink(size_t max);
-/* The same for the opens for which @wanted() returns true. */
+/* Does what binder_shrink() does, for the opens for which @wanted() returns true. */
 size_t binder_shrink_some(size_t max, bool (*wanted)(const struct host_proc *proc, void *arg),
 			  void *arg);
 /* How many there are; 0 also if a lock is taken. */

@@ -195,7 +195,7 @@ static unsigned long drain_pool(struct pool *pool, enum store_kind kind, unsigne
 	return freed;
 }
 
-/* The same for all pools of one size. */
+/* Frees up to @nr_pages pages of all pools of one size, as drain_pool() does of one. */
 static unsigned long store_drain(struct pool pools[STORE_POOLS], enum store_kind kind,
 				 unsigned long nr_pages)
 {

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "entities/node.h"
 
-/* Another thread of the owner may find this between the stores of binder_node_reconcile(). */
+/* The state that another thread of the owner may find within binder_node_reconcile(). */
 TEST(node_strong_reference_counts_beside_a_weak_one)
 {
 	struct binder_node_debug_info info = { 0 };

@@ -45,7 +45,7 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 		wait_add_current(thread);
 	}
 	while (!READ_ONCE(thread->woken) && left && !ret) {
-		/* Its barrier pairs with that of try_to_wake_up(), see wait_wake(). */
+		/* The barrier in it pairs with that of try_to_wake_up(), see wait_wake(). */
 		set_current_state(TASK_INTERRUPTIBLE | COMPAT_TASK_FREEZABLE);
 		if (READ_ONCE(thread->woken))
 			break;

@@ -149,7 +149,7 @@ void sim_arm(enum sim_op op, u64 nth);
 void sim_fail_every(u64 nth);
 /* Calls @then at the @nth call of any operation from now on; 0: never. */
 void sim_interpose(u64 nth, void (*then)(void));
-/* The same before files of a receiver are closed. */
+/* Calls @then before the @nth time that files of a receiver are closed. */
 void sim_interpose_close(u64 nth, void (*then)(void));
 void sim_closes(void);
 /*

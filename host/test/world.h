@@ -125,7 +125,7 @@ int world_write_state(struct binder_state *state);
  * fails, or if what is restored would be written otherwise.
  */
 void world_restore_state(struct world *w, const struct binder_state *state);
-/* Both, one after the other. */
+/* Writes the state and restores it. */
 void world_hand_over(struct world *w);
 /* Frees what there is, so that only streams are left, whose damage may name any page. */
 void world_forget(struct world *w);

@@ -33,7 +33,7 @@ u32 namespaces_charged_uid(pid_t tid, u32 uid);
 /* The pid of @subject, dead or alive, in the namespace of @viewer; 0: none. No system call. */
 s32 namespaces_number(const struct host_proc *subject, const struct host_proc *viewer);
 
-/* The same; 0 also if it is dead. No system call unless other processes use its open. */
+/* The same pid, but 0 if @subject is dead. No system call unless others use its open. */
 s32 namespaces_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer);
 
 /* User id @uid of the daemon's namespace in that of @viewer; -1: none. No system call. */

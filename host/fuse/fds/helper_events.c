@@ -88,7 +88,7 @@ void fds_settle(const struct host_thread *thread)
 
 /* ---- the helper has ended ---- */
 
-/* Also in place of one that was killed before it answered. Lock held. */
+/* Starts a helper in place of one that has ended or did not answer. Lock held. */
 static bool replace_process(void)
 {
 	struct helper *helper = daemon_self->helper;

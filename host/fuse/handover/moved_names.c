@@ -112,7 +112,7 @@ void save_names(struct save *save)
 	tree_visit(see_entry, see_inode, save);
 }
 
-/* Also asked while the state is restored. */
+/* The number of the entry of @context; asked while the state is restored, too. */
 u64 host_state_context_id(const struct binder_context *context)
 {
 	const struct handover *self = daemon_self->handover;

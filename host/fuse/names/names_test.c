@@ -191,7 +191,7 @@ static void take_all(void)
 		CHECK(takes(tid));
 }
 
-/* So many, the first of them @first. */
+/* Are there @count waiters in @list, the first of them @first? */
 static bool are(const struct lookup_turn_waiter *list, unsigned int count, pid_t first)
 {
 	bool is_first = !count || (list && list->tid == first);

@@ -86,7 +86,7 @@ impl Command {
 
 /// How long a command may take.
 pub enum Limit {
-    /// So many seconds, unless --timeout says otherwise.
+    /// The command takes so many seconds at most, unless --timeout says otherwise.
     Seconds(u32),
     /// The command, which measures or shows what happens, takes what it needs, unless --timeout
     /// says otherwise.

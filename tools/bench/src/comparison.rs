@@ -41,7 +41,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The same cell of several subjects.
+/// One cell of several subjects.
 pub struct Group {
     pub title: String,
     pub cell: Cell,
@@ -105,10 +105,10 @@ impl Group {
 /// How often everything is measured.
 #[derive(Clone, Copy)]
 pub enum Repeat {
-    /// So many rounds of each cell of a subject before those of the next one; then the subject is
-    /// dropped.
+    /// This number of rounds of each cell of a subject before those of the next one; then the
+    /// subject is dropped.
     Apart(u32),
-    /// So many rounds through all cells of all subjects.
+    /// This number of rounds through all cells of all subjects.
     Rounds(u32),
     /// Until each mean is known to within 10 %, each round when nothing else runs.
     UntilKnown,

@@ -171,7 +171,7 @@ pub fn anybinderd(directory: &Path) -> Result<Daemon> {
     start_anybinderd(directory, "warn", Stdio::piped())
 }
 
-/// The same, with all of its messages in a file.
+/// Starts an anybinderd with all of its messages in a file.
 pub fn anybinderd_with_log(directory: &Path, log: &Path) -> Result<Daemon> {
     let file = std::fs::File::create(log).doing(|| format!("making {}", log.display()))?;
     start_anybinderd(directory, "info", file.into())

@@ -183,7 +183,7 @@ impl Rounds {
         (self.figures.len() > 1).then_some(farthest / middle * 100.0)
     }
 
-    /// The same rounds of the clients of one class only.
+    /// These rounds, of the clients of one class only.
     pub fn of_class(&self, class: usize) -> Rounds {
         let only = |one: &Figures| Figures {
             classes: one.classes.get(class).cloned().into_iter().collect(),

@@ -16,7 +16,7 @@ pub struct Load {
     pub objects: u32,
 }
 
-/// They end when dropped.
+/// Processes that have a device open and wait; they end when this is dropped.
 pub struct IdleClients(Child);
 
 impl IdleClients {

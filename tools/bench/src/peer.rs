@@ -147,7 +147,7 @@ impl Peer {
         })
     }
 
-    /// The same, measured there.
+    /// The same peer, measured at `place`.
     pub fn at(self, place: Place) -> Self {
         Peer { place, ..self }
     }

@@ -113,7 +113,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 300)]
     duration_ms: u64,
 
-    /// So many rounds, however far the figures are from being known
+    /// How many rounds, however far the figures are from being known
     #[arg(long, value_name = "COUNT")]
     rounds: Option<u32>,
 }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner: it has what programs pass to each other.
+    /// Only its owner: the file has what programs pass to each other.
     Owner,
-    /// Those of whom the umask says so.
+    /// Whom the umask lets.
     Usual,
 }
 

@@ -72,7 +72,7 @@ impl Driver {
         driver
     }
 
-    /// The same device, for another thread.
+    /// The driver at the same open device, for another thread.
     pub fn for_another_thread(&self) -> Driver {
         Driver::of(Arc::clone(&self.open))
     }

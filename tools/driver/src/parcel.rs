@@ -26,7 +26,7 @@ pub const HEADER_WORDS: [i32; 4] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speaker {
     pub level: Level,
-    /// That of its libbinder, which writes it from Android 11 on.
+    /// The header word of its libbinder, which writes it from Android 11 on.
     pub header_word: i32,
 }
 

@@ -32,7 +32,7 @@ pub struct Call {
     /// The call that its thread was serving when it made this one; or, if it served none, the only
     /// call with a reply to come that other threads of its process were serving.
     pub parent: Option<u32>,
-    /// The latter: it may have been made for something else.
+    /// `parent` was served by another thread: this call may have been made for something else.
     pub by_other_thread: bool,
     pub from: Thread,
     pub to: Thread,

@@ -193,7 +193,7 @@ pub struct Extra {
     pub stages: bool,
     /// The data of calls, where the driver gives it.
     pub data: bool,
-    /// Also that of calls with `TF_CLEAR_BUF`.
+    /// The data of calls with `TF_CLEAR_BUF`, too.
     pub data_to_clear: bool,
 }
 

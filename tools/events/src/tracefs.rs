@@ -45,7 +45,7 @@ const RUST_GROUP: &str = "rust_binder";
 /// `BC_FREE_BUFFER`, as the events of commands have it.
 const FREE_BUFFER: u32 = 0x4008_6303;
 
-/// So much is read at a time, so that the caller gets its turn while events keep coming.
+/// Bytes that are read at a time, so that the caller gets its turn while events keep coming.
 const PORTION: usize = 1 << 20;
 
 /// The group of the driver that serves the mount. Android's kernels have their driver in Rust in

@@ -18,7 +18,7 @@ pub const DEVICES_MAX: usize = 16;
 pub enum Depth {
     /// Whether a service manager answers.
     Manager,
-    /// Also whether files and deaths arrive, which takes a service of one's own.
+    /// And whether files and deaths arrive, which takes a service of one's own.
     Everything,
 }
 

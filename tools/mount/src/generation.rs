@@ -201,7 +201,8 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 }
 
 impl Programs {
-    /// None: the processes cannot be looked at, being another user's or in another container.
+    /// The programs of the processes; None if these are another user's or in another container, and
+    /// cannot be looked at.
     pub fn of(now: &Generation) -> Option<Programs> {
         if !is_trusted(now.server) || !is_trusted(now.supervisor) {
             return None;

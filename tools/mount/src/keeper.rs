@@ -20,7 +20,7 @@ use std::process::{Child, ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// So many deaths within that time end the keeper as well; so many crashes of its server process
+/// How many deaths within the window end the keeper as well; as many crashes of its server process
 /// end anybinderd.
 const DEATHS_MAX: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);

@@ -43,7 +43,7 @@ pub struct Thread {
     pub looper: u32,
     /// The innermost call that it is in is one that it made: it waits for the reply.
     pub awaits_reply: bool,
-    /// Both lists begin with the innermost call. Calls of this thread that were not replied to.
+    /// Calls of this thread that were not replied to. Both lists begin with the innermost call.
     pub outgoing: Vec<Transaction>,
     /// Calls that this thread handles.
     pub incoming: Vec<Transaction>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// So many bytes.
+    /// This number of bytes.
     Plain(usize),
     String16,
     String8,

@@ -79,7 +79,7 @@ impl From<Level> for Form {
 }
 
 impl Default for Dialect {
-    /// That of the newest programs, with the header word that the service manager takes.
+    /// The dialect of the newest programs, with the header word that the service manager takes.
     fn default() -> Dialect {
         Dialect {
             form: Form::default(),

@@ -46,7 +46,7 @@ pub struct Options {
     pub connections: usize,
     pub max_size: usize,
     pub aidl: Roots,
-    /// That of programs of this machine whose calls do not tell.
+    /// The form of programs of this machine whose calls do not tell it.
     pub form: Form,
     /// How long a peer may take to set up a connection, and to take or answer a call.
     pub patience: Option<Duration>,

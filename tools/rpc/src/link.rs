@@ -60,7 +60,7 @@ pub struct Options {
     pub threads: u32,
     pub max_size: usize,
     pub aidl: Roots,
-    /// That of programs of this machine whose calls do not tell.
+    /// The form of programs of this machine whose calls do not tell it.
     pub form: Form,
     /// How long the other machine may take for a step of connecting, and to answer a call.
     pub patience: Option<Duration>,

@@ -130,7 +130,7 @@ impl ServerCertVerifier for Verifier<dyn ServerCertVerifier> {
 
 impl ClientCertVerifier for Verifier<dyn ClientCertVerifier> {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // None: a client whose certificate is pinned would not find its authority in a list.
+        // A client whose certificate is pinned would not find its authority in a list.
         &[]
     }
 

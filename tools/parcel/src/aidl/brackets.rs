@@ -8,9 +8,9 @@ use crate::budget::MAX_DEPTH;
 struct Level {
     /// The type arguments that are open.
     angles: usize,
-    /// It is a constant: `<` compares or shifts.
+    /// The present text is a constant: `<` compares or shifts.
     is_value: bool,
-    /// So is all of it, and not only what is behind a `=`.
+    /// All of the level is a constant, and not only what is behind a `=`.
     is_all_value: bool,
 }
 

@@ -71,7 +71,7 @@ pub fn check(path: &Path) -> Result<Checked, String> {
         checked.rules += read.rules.len();
         checked.services += read.services.len();
     }
-    // Also who may change the files, and the programs that they name.
+    // Loading checks, too, who may change the files and the programs that they name.
     config::load(path, &SystemResolver).map_err(|err| explain(&err))?;
     Ok(checked)
 }

@@ -26,7 +26,7 @@ const MAX_SECTION: usize = 1 << 20;
 /// The time between two looks for what grows, and after which a call hangs.
 const LOOKS: Duration = Duration::from_secs(1);
 const HANGING_MS: u64 = 2000;
-/// So many findings are told.
+/// The most findings that are told.
 const MAX_MARKS: usize = 100;
 
 /// What is private: who runs what, and where things are.

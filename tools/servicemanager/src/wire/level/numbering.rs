@@ -64,7 +64,7 @@ pub enum Shape {
     Access,
 }
 
-/// So many services `getServiceDebugInfo` lists at a time for a client that says with which name
+/// How many services `getServiceDebugInfo` lists at a time for a client that says with which name
 /// the last part of the list ended (in the first place ""), in an argument that AIDL does not
 /// declare and that Android's service manager does not read. So a list may be longer than a buffer.
 pub const PART: usize = 512;

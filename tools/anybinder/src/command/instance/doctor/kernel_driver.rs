@@ -30,9 +30,10 @@ const WITHOUT_BINDERFS_ADVICE: &str =
 struct Found {
     /// The module is loaded; the file system types that it has.
     own: Option<Vec<&'static str>>,
-    /// Its netlink family for reports of failed calls is not `binder`, which another driver has.
+    /// The module's netlink family for reports of failed calls is not `binder`, which another
+    /// driver has.
     has_own_family: bool,
-    /// Another driver.
+    /// The other driver that there is.
     other: Option<&'static str>,
     /// The other driver was loaded, and is not part of the kernel.
     other_is_module: bool,

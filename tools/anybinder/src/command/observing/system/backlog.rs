@@ -7,7 +7,7 @@ use anybinder_mount::state_report::{Process, Transaction};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// So many calls are a backlog, and so is one that waits so long.
+/// How many calls that wait are a backlog, and how long one call waits that is.
 const MANY: usize = 50;
 const LONG_MS: u64 = 1000;
 /// Senders that are named.

@@ -86,7 +86,7 @@ impl Past {
     /// `given_up_ns`: when nothing more was known of those that are not over.
     fn add(&mut self, calls: Vec<Call>, given_up_ns: u64) -> Result<()> {
         for mut call in calls {
-            // It is not shown.
+            // The data of calls is not shown.
             (call.request_data, call.reply_data) = (Payload::default(), Payload::default());
             self.bytes += call.bytes();
             self.calls.push(Made {

@@ -236,7 +236,7 @@ impl Reader {
                     _ => Side::Bytes(None),
                 }),
             reply: match self.without_types(reply, call.reply_flags) {
-                // Also that of a call which did not end as it should.
+                // The reply of a call that failed is as sensitive.
                 Some(Side::Sensitive) => Side::Sensitive,
                 _ if !has_reply => Side::Nothing,
                 side => side.unwrap_or_else(|| of_type(reply)),

@@ -13,7 +13,7 @@ use anybinder_parcel::method::Answer;
 use rsbinder::StatusCode;
 use serde_json::{json, Map, Value};
 
-/// So many bytes of each parcel, behind the header, are shown unless the user says otherwise.
+/// Bytes of each parcel, behind the header, that are shown unless the user says otherwise.
 pub const SHOWN: usize = 256;
 
 /// In front of a line about the data.
