@@ -3,7 +3,13 @@
 
 VM_KERNELS ?= 6.1 6.12 6.12-rt newest
 
+# Programs for arm64 are cross-built into build/arm64, with what `vm/rust.sh arm64` unpacks.
 ARM64_CC := aarch64-linux-gnu-gcc
+ARM64_BUILD := $(BUILD)/arm64
+ARM64_BIN := $(ARM64_BUILD)/bin
+ARM64_MAKE = HOST_CC=gcc RUSTC=$(abspath $(BUILD)/vm/rust-arm64/rustc) CARGO_BUILD_JOBS=2 \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$(ARM64_CC) $(MAKE) --no-print-directory \
+	BUILD=$(ARM64_BUILD) CC=$(ARM64_CC) RUST_TARGET=aarch64-unknown-linux-gnu
 
 .PHONY: vm-fetch
 ## vm-fetch: the kernels, the reference driver and the init of vm/run, once

@@ -11,3 +11,14 @@ $(BIN)/anybinder-conformance: LDFLAGS += -static
 $(BIN)/anybinder-conformance: $(CONFORMANCE_OBJ)
 
 PROGRAMS += $(BIN)/anybinder-conformance
+
+# The daemon with musl, which has no headers of the kernel: only those are added.
+MUSL_BUILD := $(BUILD)/musl
+.PHONY: musl-daemon
+musl-daemon:
+	@scripts/setup musl
+	@mkdir -p $(MUSL_BUILD)/include
+	@ln -sfn /usr/include/linux /usr/include/asm-generic $(MUSL_BUILD)/include/
+	@ln -sfn /usr/include/$$($(CC) -print-multiarch)/asm $(MUSL_BUILD)/include/asm
+	@$(MAKE) --no-print-directory BUILD=$(MUSL_BUILD) CC=musl-gcc EXTRA_LDFLAGS=-static \
+		EXTRA_CFLAGS="-idirafter $(MUSL_BUILD)/include" $(MUSL_BUILD)/bin/anybinderd

@@ -42,9 +42,9 @@ def test_daemon(program, suite, backend):
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_static_daemon(program, suite):
-    """The daemon of `make static`, with musl."""
-    directory = os.path.dirname(built("build/static/bin/anybinderd", "static"))
+def test_daemon_with_musl(program, suite):
+    """With musl, another C library."""
+    directory = os.path.dirname(built("build/musl/bin/anybinderd", "musl-daemon"))
     shutil.copy(program("anybinder-conformance"), directory)
     suite([sys.executable, SCRIPT, "fuse"], timeout=800, env={"ANYBINDER_BIN": directory})
 
