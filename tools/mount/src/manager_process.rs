@@ -6,13 +6,12 @@ use crate::mount::Mount;
 use crate::process::Process;
 use crate::record::Manager;
 use anybinder_cli::error::{Doing, Error, Result};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{IoSliceMut, Read};
+use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -156,18 +155,15 @@ pub(crate) fn command(
     Ok(command)
 }
 
-/// A socket with a name that cannot be guessed, so that no other user can bind it first.
+/// A socket with a name that the kernel chooses, so that no other user can bind it first.
 pub(crate) fn readiness_socket() -> Result<(UnixDatagram, String)> {
     let doing = || "making a socket".to_string();
-    let mut random = [0u8; 16];
-    File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut random))
-        .doing(|| "reading /dev/urandom".to_string())?;
-    let name = format!("anybinder-ready-{:032x}", u128::from_ne_bytes(random));
-    let address = SocketAddr::from_abstract_name(&name).doing(doing)?;
-    let socket = UnixDatagram::bind_addr(&address).doing(doing)?;
+    let socket = UnixDatagram::unbound().doing(doing)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new_unnamed()).doing(doing)?;
     rustix::net::sockopt::set_socket_passcred(&socket, true).doing(doing)?;
-    Ok((socket, name))
+    let address = socket.local_addr().doing(doing)?;
+    let name = address.as_abstract_name().unwrap_or_default();
+    Ok((socket, String::from_utf8_lossy(name).into_owned()))
 }
 
 /// Whether a message has arrived that says `READY=1` and was sent by `child`: every user may send
@@ -209,6 +205,7 @@ pub(crate) fn wait_ready(socket: &UnixDatagram, child: &mut Child) -> Result<boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::net::SocketAddr;
 
     #[test]
     fn readiness_counts_only_from_the_service_manager() {
