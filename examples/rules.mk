@@ -15,7 +15,8 @@ $(EXAMPLES) &: $(shell find $(EXAMPLE_PACKAGES) examples/aidl -type f -not -name
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,$(notdir $(EXAMPLES)))scripts/setup --check-rust && \
 		for package in $(EXAMPLE_PACKAGES); do \
-		scripts/cargo_build.py $(CARGO) --release --manifest-path $$package/Cargo.toml || exit 1; done
+		scripts/cargo_build.py $(CARGO) build --release \
+			--manifest-path $$package/Cargo.toml || exit 1; done
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 

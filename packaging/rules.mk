@@ -9,24 +9,31 @@ INSTALL_LIBEXEC := $(BIN)/bench-ipc
 PACKAGES := $(BUILD)/package
 newest_dist = $$(ls -t $(BUILD)/dist/anybinder-*.tar.xz | head -1)
 
-.PHONY: static install install-dkms installed-programs uninstall dist deb deb-source
+.PHONY: archive archive-arm64 install install-dkms installed-programs uninstall dist deb deb-source
 
 # installed-programs: build what `make install` installs
 installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 
-# Built with musl, which has no headers of the kernel: only those are added.
-STATIC_BUILD := $(BUILD)/static
-STATIC_DAEMON := $(STATIC_BUILD)/bin/anybinderd
-STATIC_CC := musl-gcc
+# The programs of the archive, of this architecture and of others, by the names that uname has.
+ARCHS := $(sort $(TARGET) aarch64)
+STATIC := $(BIN)/static
+STATIC_PROGRAMS = $(addprefix $(STATIC)/,anybinder anybinderd)
+FOREIGN = $(patsubst aarch64,archive-arm64,$(filter-out $(TARGET),$(ARCHS)))
 
-## static: the daemon as one static program for any Linux, build/static/bin/anybinderd
-static:
-	@scripts/setup static
-	@mkdir -p $(STATIC_BUILD)/include
-	@ln -sfn /usr/include/linux /usr/include/asm-generic $(STATIC_BUILD)/include/
-	@ln -sfn /usr/include/$$($(CC) -print-multiarch)/asm $(STATIC_BUILD)/include/asm
-	@$(MAKE) --no-print-directory BUILD=$(STATIC_BUILD) CC=$(STATIC_CC) EXTRA_LDFLAGS=-static \
-		EXTRA_CFLAGS="-idirafter $(STATIC_BUILD)/include" $(STATIC_DAEMON)
+## archive: static programs for any Linux on ARCHS="x86_64 aarch64", and wheels, in build/archive
+archive:
+	@scripts/setup build archive $(FOREIGN)
+	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(BUILD)/copyright $(FOREIGN)
+	@packaging/archive $(BUILD)/archive $(VERSION) $(BUILD)/copyright \
+		$(foreach arch,$(ARCHS),$(arch)=$(if $(filter $(TARGET),$(arch)),$(STATIC),$(ARM64_BIN)/static))
+
+# A release tarball has it.
+$(BUILD)/copyright: tools/Cargo.lock packaging/copyright packaging/copyright.in
+	$(Q)$(call say,MAKE,$@)cp debian/copyright $@ 2>/dev/null || CARGO=$(CARGO) packaging/copyright $@
+
+archive-arm64:
+	@vm/rust.sh arm64
+	+@$(ARM64_MAKE) $(STATIC_PROGRAMS:$(BIN)/%=$(ARM64_BIN)/%)
 
 ## install: install the programs, units, pages and completions (PREFIX, DESTDIR)
 install: $(INSTALL_BIN) $(INSTALL_LIBEXEC)

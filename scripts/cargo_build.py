@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""cargo-build CARGO ARGUMENT...: runs `CARGO build ARGUMENT...`, and says how far it is.
+"""cargo-build CARGO COMMAND...: runs `CARGO COMMAND...`, which builds, and says how far it is.
 
 The first build takes minutes, of which cargo prints a line for each crate, or nothing. This prints
 a line when it begins and every ten seconds from then on, what the compiler says as it is, and what
@@ -94,7 +94,7 @@ def main():
     # make gives its job server only to recipes that call make.
     for name in ("MAKEFLAGS", "MFLAGS"):
         environment.pop(name, None)
-    with subprocess.Popen([sys.argv[1], "build"] + sys.argv[2:], env=environment,
+    with subprocess.Popen(sys.argv[1:], env=environment,
                           stderr=subprocess.PIPE,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as cargo:
         shown = Filter(lambda text: print(text, file=sys.stderr, flush=True), os.cpu_count() or 1)

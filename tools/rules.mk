@@ -3,8 +3,9 @@
 RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench cli client driver events mount parcel rpc servicemanager) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
-RUST_BUILD = scripts/setup --check-rust && \
-	scripts/cargo_build.py $(CARGO) --release --locked --manifest-path tools/Cargo.toml \
+RUST_BUILD = $(call RUST_RUN,build)
+RUST_RUN = scripts/setup --check-rust && \
+	scripts/cargo_build.py $(CARGO) $(1) --release --locked --manifest-path tools/Cargo.toml \
 	$(if $(RUST_TARGET),--target $(RUST_TARGET)) $(if $(DEMO),--config tools/demo.toml)
 # The features of a crate are those that all packages named on the command line ask for: with the
 # same names for each program, their common crates are compiled once.
@@ -22,6 +23,13 @@ $(BIN)/anybinder: $(RUST_SOURCES)
 	$(Q)$(call say,CARGO,anybinder)$(RUST_BUILD_PROGRAM) anybinder
 	$(Q)install $(RUST_RELEASE)/anybinder $@
 	$(if $(DEMO),@touch -d @0 $@)
+
+# Linked with the C library; only this step differs, so that the crates are compiled once.
+$(BIN)/static/anybinder: $(RUST_SOURCES)
+	@mkdir -p $(@D)
+	$(Q)$(call say,CARGO,$@)$(call RUST_RUN,rustc) -p anybinder --bin anybinder -- \
+		-C target-feature=+crt-static -C strip=symbols
+	$(Q)install $(RUST_RELEASE)/anybinder $@
 
 # Not in PROGRAMS: only a cluster needs it, and its crates take long to build. After the command, also
 # with make -j: cargo locks its directory.

@@ -25,7 +25,7 @@ $(FUSE_OBJS): $(OBJ)/fuse/%.o: %.c
 # The engine and its host are optimised as one program: a fifth of the daemon's own instructions,
 # 1 % of a round trip.
 $(FUSE_OBJS): CFLAGS += -flto=auto
-$(BIN)/anybinderd: LDFLAGS += -O2 -flto=auto
+$(BIN)/anybinderd $(BIN)/static/anybinderd: LDFLAGS += -O2 -flto=auto
 
 # gcc 12 takes the address of a thread-local variable for null where it has shortened it to an offset.
 $(FUSE_ASAN_OBJS): $(OBJ)/fuse-asan/%.o: %.c
@@ -33,7 +33,9 @@ $(FUSE_ASAN_OBJS): $(OBJ)/fuse-asan/%.o: %.c
 	$(Q)$(call say,CC,$@)$(CC) $(CPPFLAGS) $(FUSE_CPPFLAGS) -DBINDER_DEBUG $(CFLAGS) \
 		-fsanitize=address,undefined -fno-sanitize=null -fno-omit-frame-pointer -MMD -MP -c -o $@ $<
 
-$(BIN)/anybinderd: $(FUSE_OBJS)
+# The second one needs no library of the system that it runs on.
+$(BIN)/static/anybinderd: LDFLAGS += -static-pie -s
+$(BIN)/anybinderd $(BIN)/static/anybinderd: $(FUSE_OBJS)
 
 # The same with address checking and the engine's lock checker.
 $(BIN)/anybinderd-asan: LDFLAGS += -fsanitize=address,undefined

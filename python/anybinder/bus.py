@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`anybinder up`: a driver and its service managers, in a mount and a state directory of a test."""
+from __future__ import annotations
+
 import json
 import os
 import pathlib

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `anybinder` command for the mount of a test: its texts, its JSON, its exit statuses."""
+from __future__ import annotations
+
 import contextlib
 import json
 import os

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """anybinderd in the background, at a private mount."""
+from __future__ import annotations
+
 import contextlib
 import os
 import signal

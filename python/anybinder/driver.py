@@ -4,6 +4,8 @@
 The driver is spoken to in its own words (linux/android/binder.h): commands BC_* are written, return
 codes BR_* are read, and what they carry lies in a buffer that the driver maps into the client.
 """
+from __future__ import annotations
+
 import collections
 import ctypes
 import dataclasses

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HIDL's parcels, written by hand, and a raw client of its service manager, which also serves."""
+from __future__ import annotations
+
 import os
 import struct
 import time

@@ -5,6 +5,8 @@ A level is the name of an Android API level, "28" to "36", with "35-r6" and "35-
 releases of Android 15 that differ. Releases differ in the header of a call, and in the word that
 follows a binder (its stability).
 """
+from __future__ import annotations
+
 import struct
 
 from .driver import BINDER, FILE, HANDLE

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of a test: programs of the project, children, users, mount namespaces, waiting."""
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
 import pathlib
+import platform
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -32,10 +36,12 @@ PR_SET_PDEATHSIG = 1
 
 
 def program(name: str) -> str:
-    """The path of a program of the project: in $ANYBINDER_BIN, else in build/bin of the tree that
-    this file is in, else its bare name, for $PATH."""
-    tree = pathlib.Path(__file__).resolve().parents[2] / "build/bin"
-    for directory in (os.environ.get("ANYBINDER_BIN"), tree):
+    """The path of a program of the project: in $ANYBINDER_BIN, else in build/bin of the tree or
+    beside python/ of the archive that this file is in, else where pip put it with this package,
+    else its bare name, for $PATH."""
+    top = pathlib.Path(__file__).resolve().parents[2]
+    for directory in (os.environ.get("ANYBINDER_BIN"), top / "build/bin", top / platform.machine(),
+                      sysconfig.get_path("scripts")):
         if directory and os.path.exists(os.path.join(directory, name)):
             return os.path.abspath(os.path.join(directory, name))
     return name

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service that answers as told, in a process of its own, and records the calls that came."""
+from __future__ import annotations
+
 import contextlib
 import os
 import pickle
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from . import servicemanager
 from .driver import INTERFACE, PING, Bytes, Call, Content, Failed
@@ -14,7 +16,7 @@ from .process import ready_child
 
 # What a method is answered with: the content of the reply, a status, or a function that makes one
 # of them from the call; it may raise Failed with a status.
-Answer = Content | bytes | int | Callable[[Call], Any]
+Answer = Union[Content, bytes, int, Callable[[Call], Any]]
 
 
 class Record(NamedTuple):

@@ -6,6 +6,8 @@ the order of declaration in IServiceManager.aidl of android-11.0.0_r1, 12.0.0_r1
 14.0.0_r1, 15.0.0_r6, 16.0.0_r1 and 17.0.0_r1. They are written down here once more, not taken from
 the program.
 """
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from typing import Any

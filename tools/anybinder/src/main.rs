@@ -209,7 +209,21 @@ fn report(json: bool, outcome: Result<ExitCode>) -> ExitCode {
     output::exit("anybinder", json, outcome)
 }
 
+/// Linked statically, the C library would look up names of machines with the modules that
+/// /etc/nsswitch.conf names, which belong to the library of the system.
+#[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+fn use_own_resolver() {
+    use std::ffi::{c_char, c_int};
+    extern "C" {
+        fn __nss_configure_lookup(database: *const c_char, services: *const c_char) -> c_int;
+    }
+    // SAFETY: both are strings, which the function copies, and no other thread runs yet.
+    unsafe { __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr()) };
+}
+
 fn main() -> ExitCode {
+    #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+    use_own_resolver();
     let cli = match parse() {
         Ok(cli) => cli,
         Err(status) => return status,

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The archive of programs for any Linux, and the wheel. In the cheap tests, scripts that call the
+programs of build/bin stand for static programs, which take minutes to build."""
+import glob
+import os
+import platform
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from building import BIN, TOP, built, variable
+
+ARCH = platform.machine()
+NAMES = ("anybinder", "anybinderd")
+PYTHON = "/usr/bin/python3"
+
+
+def output(*words, **how):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, check=False, **how)
+    assert not done.returncode, done.stdout
+    return done.stdout
+
+
+def pack(out, programs):
+    version, = variable("VERSION")
+    output(f"{TOP}/packaging/archive", out, version, f"{TOP}/packaging/copyright.in",
+           f"{ARCH}={programs}")
+
+
+@pytest.fixture(scope="module")
+def packed(program, tmp_path_factory):
+    """The directory of an archive and a wheel."""
+    programs, out = tmp_path_factory.mktemp("programs"), tmp_path_factory.mktemp("archive")
+    for name in NAMES:
+        (programs / name).write_text(f'#!/bin/sh\nexec {program(name)} "$@"\n', encoding="utf-8")
+        (programs / name).chmod(0o755)
+    pack(out, programs)
+    return out
+
+
+@pytest.fixture(scope="module")
+def venv(packed, tmp_path_factory):
+    """A virtual environment with the wheel, installed without network."""
+    directory = tmp_path_factory.mktemp("venv")
+    wheel, = glob.glob(f"{packed}/*_{ARCH}.whl")
+    output(PYTHON, "-m", "venv", "--without-pip", directory)
+    output(PYTHON, "-m", "pip", "--python", f"{directory}/bin/python", "install", "--no-index",
+           wheel)
+    return directory
+
+
+def test_files_of_the_archive(packed):
+    archive, = glob.glob(f"{packed}/anybinder-*-linux.tar.xz")
+    with tarfile.open(archive) as tar:
+        members = {member.name.partition("/")[2]: member for member in tar.getmembers()}
+    programs = [members[f"{ARCH}/{name}"] for name in NAMES]
+    assert {program.mode for program in programs} == {0o755}
+    wanted = {"share/man/man1/anybinder-up.1", "share/man/man8/anybinderd.8",
+              "share/bash-completion/completions/anybinder", "share/zsh/site-functions/_anybinder",
+              "share/fish/vendor_completions.d/anybinder.fish", "python/anybinder/bus.py",
+              "LICENSES/copyright", "CHANGELOG.md"}
+    assert wanted <= set(members)
+    assert not [name for name in members if "__pycache__" in name]
+    assert {member.uid for member in members.values()} == {0}
+
+
+def test_wheel_has_command_and_module(venv):
+    version, = variable("VERSION")
+    for words in ((f"{venv}/bin/anybinder",), (f"{venv}/bin/python", "-m", "anybinder")):
+        assert output(*words, "--version", env={"PATH": "/usr/bin:/bin"}) == \
+            f"anybinder {version}\n"
+
+
+def test_module_finds_the_programs_of_the_wheel(venv):
+    found = output(f"{venv}/bin/python", "-c", "from anybinder.process import program as find\n"
+                   "print(find('anybinderd'))", env={"PATH": "/usr/bin:/bin"}, cwd="/")
+    assert found == f"{venv}/bin/anybinderd\n"
+
+
+# ---- static programs ---------------------------------------------------------------------------
+
+@pytest.fixture
+def static():
+    """The directory of the static programs."""
+    names = [f"build/bin/static/{name}" for name in NAMES]
+    return os.path.dirname([built(name, name) for name in names][0])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_programs_need_no_library(static):
+    for name in NAMES:
+        text = output("readelf", "--wide", "--program-headers", "--dynamic", f"{static}/{name}")
+        assert "INTERP" not in text and "NEEDED" not in text, name
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_size_of_the_archive(static, tmp_path):
+    """With the programs of two architectures it is to have at most 8 MB."""
+    pack(tmp_path, static)
+    archive, = glob.glob(f"{tmp_path}/*.tar.xz")
+    assert os.path.getsize(archive) < 4.5e6
