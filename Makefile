@@ -89,8 +89,9 @@ $(BIN)/%:
 
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 
-# The version is compiled into the objects with the main functions.
-$(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o): tools/Cargo.toml
+# The objects that name the version, of whatever build.
+$(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o -o -name layout.o -o -name take.o): \
+	tools/Cargo.toml
 
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
