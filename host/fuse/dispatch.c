@@ -180,15 +180,16 @@ static void open_handle(const struct request *request, struct entry *entry)
 
 static int open_inode(const struct request *request, struct entry **entry, uint64_t *open_id)
 {
+	const struct fuse_open_in *in = request->body;
 	uint64_t nodeid = request->head->nodeid;
 	pid_t tid = (pid_t)request->head->pid;
-	int error = tree_open(nodeid, tid, entry, open_id);
+	int error = tree_open(nodeid, tid, in->flags, entry, open_id);
 
 	if (error != -EAGAIN)
 		return error;
 	device_drop_pages(nodeid);
 	tree_pages_dropped(nodeid);
-	return tree_open(nodeid, tid, entry, open_id);
+	return tree_open(nodeid, tid, in->flags, entry, open_id);
 }
 
 static void do_open(const struct request *request)

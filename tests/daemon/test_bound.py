@@ -76,6 +76,31 @@ def test_bound_and_direct_opens_meet(directory):
                 run_child(lambda name: call_often(Client(name), 20), caller)
 
 
+ATTRIBUTES = {    # the kernel opens the file's inode again to serve them
+    "FS_IOC_GETFLAGS": 0x80086601,
+    "FS_IOC_SETFLAGS": 0x40086602,
+    "FS_IOC_FSGETXATTR": 0x801C581F,
+    "FS_IOC_FSSETXATTR": 0x401C5820,
+}
+
+
+def test_attributes_are_refused_as_by_the_kernels_driver_and_open_nothing(directory):
+    def ask(path):
+        fd = os.open(path, os.O_RDWR)
+        expect_error(errno.EMFILE, os.open, path, os.O_RDWR)    # no further client has a place
+        for number in ATTRIBUTES.values():
+            for _ in range(3):
+                expect_error(errno.EINVAL, driver.ioctl, fd, number, bytes(28))
+        run = subprocess.run(["lsattr", path], capture_output=True, text=True, check=False)
+        assert "Stale" not in run.stderr and "busy" not in run.stderr, run.stderr
+        os.close(fd)
+
+    with Daemon(directory, "--max-procs=1") as daemon, bound(daemon, directory) as path:
+        for name in path, daemon.path("binder"), path:
+            run_child(ask, name)
+            run_child(lambda name: Client(name), name)
+
+
 class Unmapped(Client):
     """An open that is mapped later, so that the order differs from that of the opens."""
 

@@ -127,6 +127,11 @@ static bool is_at_once(const struct inode_opens *opens, pid_t tid)
 	       (opens->repeated || clock_now_ns() - opens->looked_ns < AT_ONCE_NS);
 }
 
+bool bound_open_is_kernels(const struct inode_opens *opens, uint32_t flags)
+{
+	return !flags && (opens->opened || opens->bound);
+}
+
 enum bound_open_result bound_open_decide(struct inode_opens *opens, uint64_t id, pid_t tid)
 {
 	bool refused = was_refused(tid, id);

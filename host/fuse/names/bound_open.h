@@ -13,11 +13,16 @@
  * a path in the mount is looked up again, and another inode is opened; a bound file needs no LOOKUP
  * and the same inode is opened again.
  *
+ * The kernel itself opens the inode of an open file, without flags, to ask for its attributes
+ * (FS_IOC_GETFLAGS and its like). Every open(2) has flags, O_LARGEFILE at least, but for one of a
+ * 32-bit program, which is served if it is the first of the inode.
+ *
  * The lock of the tree is held for all functions but the first.
  */
 #ifndef HOST_FUSE_BOUND_OPEN_H
 #define HOST_FUSE_BOUND_OPEN_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -33,18 +38,23 @@ struct inode_opens {
 	unsigned int nr_opens;	/* that exist */
 };
 
+/* How an open is answered: with an error if the value is below 0. */
 enum bound_open_result {
 	OPEN_DIRECT,
 	OPEN_BOUND,
-	OPEN_RETRY,		/* to be refused with ESTALE */
-	OPEN_BUSY,		/* a direct open uses the inode's pages */
-	OPEN_HAS_PAGES,		/* a direct open may have left pages: bound_open_pages_dropped() */
+	OPEN_RETRY = -ESTALE,
+	OPEN_BUSY = -EBUSY,	/* a direct open uses the inode's pages */
+	/* a direct open may have left pages: bound_open_pages_dropped() */
+	OPEN_HAS_PAGES = -EAGAIN,
 };
 
 void bound_open_init(void);
 
 /* Thread @tid has looked up the new inode of @opens. */
 void bound_open_looked_up(struct inode_opens *opens, pid_t tid);
+
+/* Has the kernel itself opened the inode? @flags: those of the OPEN. */
+bool bound_open_is_kernels(const struct inode_opens *opens, uint32_t flags);
 
 /* Thread @tid opens inode @id. OPEN_DIRECT and OPEN_BOUND count an open. */
 enum bound_open_result bound_open_decide(struct inode_opens *opens, uint64_t id, pid_t tid);

@@ -521,29 +521,24 @@ struct entry *tree_find(uint64_t id)
 	return inode->entry;
 }
 
-int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id)
+int tree_open(uint64_t id, pid_t tid, uint32_t flags, struct entry **entry, uint64_t *open_id)
 {
 	guard_mutex(&daemon_self->tree->lock);
 	struct inode *inode = find_or_adopt_inode(id);
+	int result;
 
 	if (!inode)
 		return -ESTALE;
 	*entry = inode->entry;
 	*open_id = id;
 	if (inode->entry->kind == ENTRY_DEVICE) {
-		switch (bound_open_decide(&inode->opens, id, tid)) {
-		case OPEN_DIRECT:
-			break;
-		case OPEN_BOUND:
+		if (bound_open_is_kernels(&inode->opens, flags))
+			return -EINVAL;
+		result = bound_open_decide(&inode->opens, id, tid);
+		if (result < 0)
+			return result;
+		if (result == OPEN_BOUND)
 			*open_id = new_nodeid(nodeid_device(inode->entry->ino));
-			break;
-		case OPEN_RETRY:
-			return -ESTALE;
-		case OPEN_BUSY:
-			return -EBUSY;
-		case OPEN_HAS_PAGES:
-			return -EAGAIN;
-		}
 	}
 	inode->entry->refs++;
 	return 0;

@@ -138,13 +138,14 @@ int tree_setattr(uint64_t id, const struct fuse_setattr_in *in, struct fuse_attr
 struct entry *tree_find(uint64_t id);
 
 /*
- * Finds the entry of inode @id for an OPEN by thread @tid. Returns 0, -ESTALE: there is no such
- * inode, or the kernel is to walk the path again; -EBUSY (bound_open.h); -EAGAIN: the inode's pages
- * have to be dropped first, and tree_pages_dropped() be called. For a device *@open_id is the
- * number of its open, which is not @id if the open is bound, and tree_closed() is due when the open
- * ends.
+ * Finds the entry of inode @id for an OPEN with @flags by thread @tid. Returns 0, -ESTALE: there is
+ * no such inode, or the kernel is to walk the path again; -EBUSY (bound_open.h); -EAGAIN: the
+ * inode's pages have to be dropped first, and tree_pages_dropped() be called; -EINVAL: the kernel
+ * itself asks an open device for attributes, which the C driver refuses in the same way. For a
+ * device *@open_id is the number of its open, which is not @id if the open is bound, and
+ * tree_closed() is due when the open ends.
  */
-int tree_open(uint64_t id, pid_t tid, struct entry **entry, uint64_t *open_id);
+int tree_open(uint64_t id, pid_t tid, uint32_t flags, struct entry **entry, uint64_t *open_id);
 void tree_pages_dropped(uint64_t id);
 void tree_closed(uint64_t id);
 
