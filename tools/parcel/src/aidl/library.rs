@@ -9,7 +9,7 @@ use super::sources::{Roots, Source, Sources};
 use super::syntax::{self, Body, Declaration, Method, TypeName};
 use crate::budget::{Budget, MAX_ARRAY, MAX_DEPTH};
 use crate::types::{Kind, Type};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Library {
     sources: Sources,
+    /// Sources that are looked into when no other one has a name.
+    copies: OnceCell<Sources>,
     loaded: RefCell<HashSet<PathBuf>>,
     entries: RefCell<HashMap<String, Arc<Entry>>>,
     /// By the numbers of types that are written.
@@ -61,11 +63,24 @@ impl Library {
 
     /// The declaration with a full name.
     pub fn find(&self, name: &str) -> Option<Arc<Entry>> {
-        if let Some(found) = self.known(name) {
-            return Some(found);
-        }
+        self.known(name)
+            .or_else(|| self.read(&self.sources, name))
+            .or_else(|| self.read(self.copies(), name))
+    }
+
+    fn copies(&self) -> &Sources {
+        self.copies.get_or_init(|| {
+            self.sources.copies().unwrap_or_else(|err| {
+                self.broken.borrow_mut().push(err);
+                Sources::default()
+            })
+        })
+    }
+
+    /// Reads the files that may declare a name, until one of them does.
+    fn read(&self, sources: &Sources, name: &str) -> Option<Arc<Entry>> {
         let mut rank = None;
-        for source in self.sources.of(name) {
+        for source in sources.of(name) {
             // Files of one rank are all read, so that two that differ are seen.
             if rank.is_some_and(|rank| rank != source.rank) && self.known(name).is_some() {
                 break;
@@ -145,8 +160,9 @@ impl Library {
     /// What a name means inside a declaration: a type in it or around it, an import, a type of the
     /// same package, or a full name.
     pub fn resolve(&self, within: &Entry, name: &str) -> Option<Arc<Entry>> {
+        // What is declared inside of a declaration was read with it.
         let mut scopes = within.scopes();
-        if let Some(found) = scopes.find_map(|scope| self.find(&format!("{scope}.{name}"))) {
+        if let Some(found) = scopes.find_map(|scope| self.known(&format!("{scope}.{name}"))) {
             return Some(found);
         }
         let (first, rest) = name.split_at(name.find('.').unwrap_or(name.len()));

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which `.aidl` files there are, and which come first. Of an interface that is released,
-//! `aidl_api/NAME/VERSION/` keeps a copy of each version, frozen: the current files win.
+//! `aidl_api/NAME/VERSION/` keeps a copy of each version, frozen: the current files win. In the
+//! folders of Android three of four files are copies, so these are looked for only when they are
+//! needed.
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 /// The `.aidl` files that a command uses.
@@ -51,6 +54,8 @@ pub struct Source {
 pub struct Sources {
     /// By the names before `.aidl`.
     files: HashMap<String, Vec<Source>>,
+    /// Directories of frozen copies that were not looked into.
+    frozen: Vec<PathBuf>,
     wanted: Option<u32>,
     count: usize,
 }
@@ -78,9 +83,15 @@ impl Sources {
             let root = std::fs::canonicalize(root).map_err(unread)?;
             let is_copy = frozen_version(&root).is_some();
             match root.is_dir() {
+                true if !is_copy && root.iter().any(|part| part == FROZEN) => {
+                    sources.frozen.push(root);
+                }
                 true => sources.add_directory(&root, is_copy, 0)?,
                 false => sources.add_file(root, is_copy),
             }
+        }
+        if wanted.is_some() || sources.files.is_empty() {
+            sources.add_frozen()?;
         }
         let mut all = sources.files.values().flatten();
         let has_wanted = all.any(|one| one.rank == Rank::Wanted);
@@ -93,22 +104,45 @@ impl Sources {
         }
     }
 
+    /// The frozen copies that were not looked for when the sources were opened.
+    pub fn copies(&self) -> Result<Sources, String> {
+        let mut copies = Sources {
+            frozen: self.frozen.clone(),
+            count: self.count,
+            ..Sources::default()
+        };
+        copies.add_frozen()?;
+        Ok(copies)
+    }
+
+    fn add_frozen(&mut self) -> Result<(), String> {
+        let directories = std::mem::take(&mut self.frozen);
+        let mut all = directories.iter();
+        all.try_for_each(|path| self.add_entries(path, false, 0))
+    }
+
     fn add_directory(&mut self, path: &Path, is_copy: bool, depth: usize) -> Result<(), String> {
+        match path.file_name() {
+            Some(name) if name == FROZEN && !is_copy => self.frozen.push(path.to_path_buf()),
+            _ => self.add_entries(path, is_copy, depth)?,
+        }
+        Ok(())
+    }
+
+    fn add_entries(&mut self, path: &Path, is_copy: bool, depth: usize) -> Result<(), String> {
         let entries = std::fs::read_dir(path)
             .map_err(|err| format!("{} cannot be read: {err}", path.display()))?;
+        let is_file = |entry: &DirEntry| entry.file_name().as_encoded_bytes().ends_with(b".aidl");
         for entry in entries.flatten() {
             self.count += 1;
             if self.count > MAX_FILES {
                 return Err(format!("there are more than {MAX_FILES} files"));
             }
-            let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
-                    self.add_directory(&path, is_copy, depth + 1)?;
+                    self.add_directory(&entry.path(), is_copy, depth + 1)?;
                 }
-                Ok(_) if path.extension().is_some_and(|end| end == "aidl") => {
-                    self.add_file(path, is_copy);
-                }
+                Ok(_) if is_file(&entry) => self.add_file(entry.path(), is_copy),
                 _ => {}
             }
         }
@@ -188,6 +222,19 @@ mod tests {
         }
         let error = names("", Some(3), "p.E").unwrap_err();
         assert_eq!(error, "there is no version 3: no directory aidl_api/NAME/3");
+    }
+
+    #[test]
+    fn frozen_copies_are_not_looked_for_at_first() {
+        let scratch = Scratch::new(&FILES);
+        let sources = Sources::open(&Roots::from(scratch.path.clone())).unwrap();
+        let ranks = |sources: &Sources| -> Vec<Rank> {
+            sources.of("p.E").iter().map(|one| one.rank).collect()
+        };
+        assert_eq!(ranks(&sources), [Rank::Current]);
+        let copies = sources.copies().unwrap();
+        let frozen = |version| Rank::Frozen(Reverse(version));
+        assert_eq!(ranks(&copies), [frozen(2), frozen(1)]);
     }
 
     #[test]
