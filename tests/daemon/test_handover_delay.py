@@ -11,6 +11,7 @@ import select
 import signal
 import time
 
+import cgroup
 import pytest
 from anybinder.driver import (
     ACCEPTS_FDS,
@@ -24,9 +25,9 @@ from anybinder.driver import (
     TF_ONE_WAY,
     Client,
 )
-from anybinder.process import child, until
+from anybinder.process import child, children_of, ready_child, until
 from attack import READ, HangingFiles
-from replaced import DEADLINE_S, Replaced, Signals, replies, send
+from replaced import DEADLINE_S, Replaced, Signals, replies, send, wait_for
 from served import assert_served, server
 from test_bound import bound
 
@@ -70,10 +71,10 @@ def test_an_open_whose_end_a_client_delays_is_handed_over(directory):
         files.end()
 
 
-def receive_files(path, step):
+def receive_files(ready, path):
     manager = Client(path)
     manager.become_manager(ACCEPTS_FDS)
-    step.send(b"m")
+    ready()
     while True:
         with contextlib.suppress(OSError):
             manager.write_read(b"", 256)
@@ -93,9 +94,7 @@ def test_receivers_of_files_that_do_not_run_keep_no_daemon(directory):
     """They are stopped, or traced; files are on their way to them."""
     for halt in stop, trace:
         with Replaced(directory) as daemon:
-            step = Signals()
-            with child(receive_files, daemon.path("binder"), step) as pid:
-                step.wait(b"m")
+            with ready_child(receive_files, daemon.path("binder")) as pid:
                 client = Client(daemon.path("binder"))
                 halt(pid)
                 with open(__file__, "rb") as file:
@@ -106,6 +105,75 @@ def test_receivers_of_files_that_do_not_run_keep_no_daemon(directory):
                         daemon.hand_over()
             with server(daemon.path("binder")):
                 assert_served(daemon, DEADLINE_S)
+
+
+def send_file_twice(ready, path, fd, step):
+    """The daemon knows the client from the first time: then it asks only for the file."""
+    client = Client(path)
+    call = OBJECT.pack(FILE, 0, fd, 0), TF_ONE_WAY | TF_ACCEPT_FDS, (0,)
+    send(client, *call)
+    ready()
+    step.wait()
+    with contextlib.suppress(OSError):    # interrupted, as it is left behind
+        send(client, *call)
+
+
+def links(pid):
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            yield os.readlink(f"/proc/{pid}/fd/{fd}")
+
+
+def read_again_and_again(ready, path, done):
+    """Until the daemon's threads rest."""
+    ready()
+    while True:
+        with open(path, "rb") as file:
+            file.read()
+        os.write(done, b"x")
+
+
+def wait_for_rest(daemon):
+    """Until the daemon answers no request for a while."""
+    read, done = os.pipe()
+    with ready_child(read_again_and_again, daemon.path("binder_logs/daemon"), done):
+        until(lambda: not select.select([read], [], [], 0.3)[0] or not os.read(read, 4096),
+              DEADLINE_S)
+    os.close(read)
+    os.close(done)
+
+
+def test_a_file_of_a_call_that_is_left_behind_is_closed(directory):
+    """The helper process takes it when the call was left behind, but its daemon has not ended."""
+    if not cgroup.Freezer.exists():
+        pytest.skip("no freezer")
+    file = os.memfd_create("left-behind")
+    with Replaced(directory) as daemon, ready_child(receive_files, daemon.path("binder")), \
+            cgroup.Freezer() as group:
+        helper = until(daemon.helper_pid)
+
+        def is_there():
+            return any("left-behind" in link for link in links(helper))
+
+        group.add(helper)
+        step = Signals()
+        with ready_child(send_file_twice, daemon.path("binder"), file, step) as pid:
+            until(lambda: not is_there(), DEADLINE_S)
+            group.freeze(True)
+            step.send()
+            time.sleep(0.1)    # for the call to get as far as the helper
+            before = daemon.status()
+            os.kill(daemon.pid, signal.SIGHUP)
+            successor, = until(lambda: set(children_of(daemon.pid)) - {int(before["server"])})
+            wait_for_rest(daemon)
+            os.kill(successor, signal.SIGSTOP)    # while it waits for the helper
+            group.freeze(False)
+            until(is_there, DEADLINE_S)
+            os.kill(successor, signal.SIGCONT)
+            daemon.wait_for_the_end(before)
+            wait_for(pid)
+        assert daemon.status()["last"] == "done" and daemon.status()["left_behind"] == "1"
+        until(lambda: not is_there(), DEADLINE_S)
 
 
 def open_and_wait(path, count, ready, ended):

@@ -180,9 +180,19 @@ static bool is_refused(u32 uid, u64 open_id)
 	       (pool_has_stuck() && !open_file_may_delay(open_id));
 }
 
-/* Returns 0, -EBUSY, -ETIMEDOUT, or -EIO: the helper has ended. */
-static int ask_once(const struct helper_message *message, int attached,
-		    struct helper_answer *answer)
+static bool is_answered(const struct channel *channel)
+{
+	struct helper_answer answer;
+
+	return recv(channel->fd, &answer, sizeof(answer), MSG_DONTWAIT | MSG_PEEK) ==
+	       sizeof(answer);
+}
+
+/*
+ * Returns 0 with a channel of which the answer is to be read, -EBUSY, -ETIMEDOUT, or -EIO: the
+ * helper has ended.
+ */
+static int ask_once(const struct helper_message *message, int attached, struct channel **out)
 {
 	struct channel *channel;
 	int error = get_channel(&channel);
@@ -190,44 +200,61 @@ static int ask_once(const struct helper_message *message, int attached,
 
 	if (error)
 		return error;
-	answer->generation = channel->generation;
 	ok = message_send(channel->fd, message, sizeof(*message), attached);
 	if (ok && !await_answer(channel)) {
 		helper_abandon(channel, message);
 		return -ETIMEDOUT;
 	}
-	ok = ok && recv(channel->fd, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
-	answer->generation = channel->generation;
-	put_channel(channel, ok);
-	return ok ? 0 : -EIO;
+	if (!ok || !is_answered(channel)) {
+		put_channel(channel, false);
+		return -EIO;
+	}
+	*out = channel;
+	return 0;
 }
 
 /* Asks the next helper if this one ends. */
 static int ask_until_answered(const struct helper_message *message, int attached,
-			      struct helper_answer *answer)
+			      struct channel **channel)
 {
 	u64 end = clock_now_ns() + PATIENCE_NS;
 	int error;
 
-	while ((error = ask_once(message, attached, answer)) == -EIO && clock_now_ns() < end) {
+	while ((error = ask_once(message, attached, channel)) == -EIO && clock_now_ns() < end) {
 		pool_replace_self();
 		usleep(RESTART_US);
 	}
 	return error;
 }
 
+static int read_answer(struct channel *channel, struct helper_answer *answer)
+{
+	bool ok = recv(channel->fd, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
+
+	answer->generation = channel->generation;
+	put_channel(channel, ok);
+	return ok ? 0 : -EIO;
+}
+
+/*
+ * A hand-over may leave the thread behind while the client delays the answer. Then the answer is
+ * never read, by which the helper knows that no process has been told of the file that it took.
+ */
 int helper_ask(const struct helper_message *message, int attached, u64 open_id,
 	       struct helper_answer *answer)
 {
+	struct channel *channel;
 	unsigned int section;
 	int error = -EBUSY;
 
 	if (!is_refused(message->uid, open_id)) {
 		open_id = worker_begin_wait(open_id);
 		section = gate_begin_client();
-		error = ask_until_answered(message, attached, answer);
+		error = ask_until_answered(message, attached, &channel);
 		gate_end_client(section);
 		worker_end_wait(open_id);
+		if (!error)
+			error = read_answer(channel, answer);
 	}
 	if (error && log_is_due(&daemon_self->helper->logged_ns, LOG_INTERVAL_NS))
 		log_warn("%s of user %u fails: %s, as its client delays the helper process",

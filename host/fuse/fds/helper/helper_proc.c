@@ -145,28 +145,45 @@ static int find_mapping(const struct helper_message *message, struct helper_answ
 	return answer->count > message->index ? 0 : -ESRCH;
 }
 
+static int answer_question(const struct helper_message *message, int attached,
+			   struct helper_answer *answer)
+{
+	switch (message->op) {
+	case HELPER_TAKE:
+		return helper_take(attached, message);
+	case HELPER_MAPS:
+		return find_mapping(message, answer);
+	case HELPER_PING:
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/*
+ * A master that ends, because it has handed over, may not have read the last answer: then sending
+ * that failed, or the channel ends with ECONNRESET. If it was about a file, that is closed, since
+ * no process knows of it.
+ */
 static void channel_main(void *arg)
 {
 	int socket = (int)(intptr_t)arg;
-	struct helper_message message;
+	struct helper_message message, last = { .op = HELPER_PING };
+	struct helper_answer answer;
+	bool was_read = true;
 	int attached;
 
-	while (message_receive(socket, &message, sizeof(message), &attached) ==
-	       sizeof(message)) {
-		struct helper_answer answer = { .result = -EINVAL };
-
-		if (message.op == HELPER_TAKE)
-			answer.result = helper_take(attached, &message);
-		else if (message.op == HELPER_MAPS)
-			answer.result = find_mapping(&message, &answer);
-		else if (message.op == HELPER_PING)
-			answer.result = 0;
+	while (was_read && message_receive(socket, &message, sizeof(message), &attached) ==
+				   sizeof(message)) {
+		answer = (struct helper_answer){ 0 };
+		answer.result = answer_question(&message, attached, &answer);
 		if (attached >= 0)
 			close(attached);
-		if (!message_send(socket, &answer, sizeof(answer), -1) &&
-		    message.op == HELPER_TAKE && answer.result >= 0)
-			helper_close_start(answer.result, message.uid, 0);
+		was_read = message_send(socket, &answer, sizeof(answer), -1);
+		last = message;
+		errno = 0;
 	}
+	if (last.op == HELPER_TAKE && answer.result >= 0 && (!was_read || errno == ECONNRESET))
+		helper_close_start(answer.result, last.uid, 0);
 	close(socket);
 }
 
