@@ -89,10 +89,12 @@ void worker_put_reply(struct worker *worker, struct packed *packed)
  * False: the call was interrupted and must be repeated, as every client does. A hand-over of the
  * daemon interrupts calls whose thread has no processor; nothing else does here.
  */
-static bool is_done(int err)
+static bool is_done(struct worker *worker, int err)
 {
-	if (err == -EINTR && storm->is_replaced)
+	if (err == -EINTR && storm->is_replaced) {
+		worker->opened->me->tally.interrupted++;
 		return false;
+	}
 	if (err)
 		FAIL("BINDER_WRITE_READ: %s", test_errno_name(-err));
 	return true;
@@ -100,7 +102,7 @@ static bool is_done(int err)
 
 void worker_flush(struct worker *worker)
 {
-	while (!is_done(looper_flush(&worker->looper)))
+	while (!is_done(worker, looper_flush(&worker->looper)))
 		;
 }
 
@@ -136,7 +138,7 @@ static bool ends(enum wait wait, uint32_t id)
 /* The next return is handled; true if it ends the wait. */
 static bool take(struct worker *worker, enum wait wait, struct returned *got)
 {
-	while (!is_done(looper_next(&worker->looper, got)))
+	while (!is_done(worker, looper_next(&worker->looper, got)))
 		;
 	count(worker, got->cmd, true);
 	if (duty(worker, got))
