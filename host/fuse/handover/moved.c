@@ -180,9 +180,8 @@ static bool make_tables(struct restore *restore)
 	while (slots < 2 * nr)
 		slots *= 2;
 	restore->entries = calloc(nr, sizeof(*restore->entries));
-	restore->last = calloc(nr, sizeof(*restore->last));
 	return make_table(&restore->opens, slots) && make_table(&restore->files, slots) &&
-	       restore->entries && restore->last;
+	       restore->entries;
 }
 
 static bool restore_engine(struct restore *restore, const void *bytes, size_t size)
@@ -238,7 +237,6 @@ void restore_free(struct restore *restore)
 	free(restore->opens.slots);
 	free(restore->files.slots);
 	free(restore->entries);
-	free(restore->last);
 	free(restore->left);
 	record_close_fds(&restore->records);
 	daemon_self->handover->restore = NULL;

@@ -74,8 +74,7 @@ struct restore {
 	struct record_reader records;
 	struct by_number opens;		/* struct restored_open */
 	struct by_number files;		/* struct host_file */
-	struct entry **entries;		/* as above, with the last entry below each directory */
-	struct entry **last;
+	struct entry **entries;		/* as above */
 	u32 nr_entries;
 	struct left_record *left;	/* calls that were left behind */
 	u32 nr_left;

@@ -149,15 +149,8 @@ static struct entry *adopt_entry(struct entry *dir, const struct entry *like)
 static struct entry *make_entry(struct restore *restore, u32 dir, const struct entry *like,
 				bool is_unlinked)
 {
-	struct entry **last = &restore->last[dir - 1];
-	struct entry *parent = restore_find_entry(restore, dir);
-	struct entry *entry;
+	struct entry *entry = tree_restore(restore_find_entry(restore, dir), like, is_unlinked);
 
-	/* behind those that exist already */
-	if (!*last)
-		for (*last = parent->child; *last && (*last)->next; )
-			*last = (*last)->next;
-	entry = tree_restore(parent, like, last, is_unlinked);
 	return entry && layout_restore_entry(entry) ? entry : NULL;
 }
 

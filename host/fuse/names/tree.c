@@ -14,6 +14,7 @@
 #include "clients/users.h"
 #include "memory/user_account.h"
 #include "memory/text.h"
+#include "names/directory.h"
 #include "session/handles.h"
 #include "session/persistent.h"
 
@@ -93,15 +94,6 @@ static struct entry *find_fixed(struct entry *dir, uint64_t ino)
 	return found;
 }
 
-static struct entry *find_device(unsigned int number)
-{
-	struct entry *entry = daemon_self->tree->root.child;
-
-	while (entry && (entry->kind != ENTRY_DEVICE || nodeid_device(entry->ino) != number))
-		entry = entry->next;
-	return entry;
-}
-
 /*
  * The kernel may know an inode from a server that has crashed, which a bind mount or a working
  * directory keeps.
@@ -113,7 +105,7 @@ static struct inode *find_or_adopt_inode(uint64_t id)
 
 	if (inode || generation_of(id) == handles_generation())
 		return inode;
-	entry = nodeid_device(id) ? find_device(nodeid_device(id))
+	entry = nodeid_device(id) ? directory_device(nodeid_device(id))
 				  : find_fixed(&daemon_self->tree->root, id);
 	inode = entry ? tree_add_inode(entry, id) : NULL;
 	if (inode)
@@ -184,15 +176,6 @@ struct entry *tree_root(void)
 	return &daemon_self->tree->root;
 }
 
-static struct entry **find_slot(struct entry *dir, const char *name)
-{
-	struct entry **slot = &dir->child;
-
-	while (*slot && strcmp((*slot)->name, name))
-		slot = &(*slot)->next;
-	return slot;
-}
-
 struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kind kind,
 			       mode_t mode)
 {
@@ -220,7 +203,7 @@ static bool number_device(struct entry *entry)
 
 	for (unsigned int tries = 0; tries < NODEID_DEVICES_MAX; tries++) {
 		tree->last_device = tree->last_device % NODEID_DEVICES_MAX + 1;
-		if (find_device(tree->last_device))
+		if (directory_device(tree->last_device))
 			continue;
 		entry->ino = nodeid_make(0, tree->last_device, 0);
 		return true;
@@ -241,27 +224,28 @@ static bool number_entry(struct entry *entry, bool share)
 static int tree_add_entry(struct entry *dir, struct entry *entry, bool share,
 			  void (*fill)(struct entry *entry, void *arg), void *arg)
 {
-	struct entry **slot;
+	struct entry *found;
 	int error = 0;
 
 	if (!entry)
 		return -ENOMEM;
 	pthread_mutex_lock(&daemon_self->tree->lock);
-	slot = find_slot(dir, entry->name);
-	if (!*slot && !entry->ino && !number_entry(entry, share)) {
+	found = directory_find(dir, entry->name);
+	if (!found && !entry->ino && !number_entry(entry, share)) {
 		error = -ENOSPC;
-	} else if (!*slot) {
+	} else if (!found) {
 		if (fill)
 			fill(entry, arg);
 		if (entry->kind == ENTRY_DEVICE && !entry->persistent_slot)
 			persist_entry(entry);
-		*slot = entry;
+		directory_add(entry);
+		found = entry;
 		entry = NULL;
 	} else if (!share) {
 		error = -EEXIST;
 	}
-	if (*slot)
-		(*slot)->shares++;
+	if (found)
+		found->shares++;
 	pthread_mutex_unlock(&daemon_self->tree->lock);
 	if (entry) {
 		free(entry->name);
@@ -319,14 +303,12 @@ int tree_add_shared(struct entry *dir, const char *name, mode_t mode,
 struct entry *tree_child(struct entry *dir, const char *name)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	return *find_slot(dir, name);
+	return directory_find(dir, name);
 }
 
-static void unlink_slot(struct entry **slot)
+static void unlink_entry(struct entry *entry)
 {
-	struct entry *entry = *slot;
-
-	*slot = entry->next;
+	directory_remove(entry);
 	persistent_remove_name(&entry->persistent_slot);
 	put_entry(entry);
 }
@@ -334,46 +316,45 @@ static void unlink_slot(struct entry **slot)
 void tree_remove_shared(struct entry *dir, const char *name)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct entry **slot = find_slot(dir, name);
+	struct entry *entry = directory_find(dir, name);
 
-	if (*slot && !--(*slot)->shares)
-		unlink_slot(slot);
+	if (entry && !--entry->shares)
+		unlink_entry(entry);
 }
 
 int tree_remove(struct entry *dir, const char *name)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct entry **slot = find_slot(dir, name);
+	struct entry *entry = directory_find(dir, name);
 
-	if (!*slot)
+	if (!entry)
 		return -ENOENT;
-	if ((*slot)->fixed)
+	if (entry->fixed)
 		return -EPERM;
-	unlink_slot(slot);
+	unlink_entry(entry);
 	return 0;
 }
 
 int tree_rename(struct entry *dir, const char *from, const char *to)
 {
 	guard_mutex(&daemon_self->tree->lock);
-	struct entry *entry = *find_slot(dir, from);
-	struct entry **slot = find_slot(dir, to);
+	struct entry *entry = directory_find(dir, from);
+	struct entry *replaced = directory_find(dir, to);
 	char *name;
 
 	if (!entry)
 		return -ENOENT;
-	if (entry->fixed || (*slot && (*slot)->fixed))
+	if (entry->fixed || (replaced && replaced->fixed))
 		return -EPERM;
-	if (*slot == entry)
+	if (replaced == entry)
 		return 0;
 	name = strdup(to);
 	if (!name)
 		return -ENOMEM;
-	free(entry->name);
-	entry->name = name;
+	directory_rename(entry, name);
 	persist_entry(entry);
-	if (*slot)
-		unlink_slot(slot);
+	if (replaced)
+		unlink_entry(replaced);
 	return 0;
 }
 
@@ -401,7 +382,7 @@ uint64_t tree_device(uint64_t parent, const char *name)
 	const struct inode *dir = find_or_adopt_inode(parent);
 
 	if (dir && dir->entry->kind == ENTRY_DIR)
-		entry = *find_slot(dir->entry, name);
+		entry = directory_find(dir->entry, name);
 	ino = entry && entry->kind == ENTRY_DEVICE ? entry->ino : 0;
 	return ino;
 }
@@ -446,7 +427,7 @@ int tree_lookup(uint64_t parent, const char *name, pid_t tid, uid_t uid,
 		return -ESTALE;
 	if (dir->entry->kind != ENTRY_DIR)
 		return -ENOTDIR;
-	entry = *find_slot(dir->entry, name);
+	entry = directory_find(dir->entry, name);
 	if (!entry)
 		return -ENOENT;
 	error = get_inode(entry, uid, &inode);

@@ -17,6 +17,7 @@
 
 #include "base/fuse_abi.h"
 #include "names/bound_open.h"
+#include "session/handles.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,7 +37,10 @@ enum entry_kind { ENTRY_DIR, ENTRY_TEXT, ENTRY_EVENTS, ENTRY_CONTROL, ENTRY_DEVI
 struct entry {
 	struct entry *parent;
 	struct entry *child;		/* first of a directory */
-	struct entry *next;		/* sibling; directories keep the order of creation */
+	struct entry *last;		/* the same */
+	struct entry *previous;		/* sibling; directories keep the order of creation */
+	struct entry *next;
+	struct entry *next_name;	/* in its bucket of struct tree's names */
 	char *name;
 	enum entry_kind kind;
 	mode_t mode;			/* permission bits */
@@ -167,11 +171,9 @@ void tree_set_start_time(time_t time);
 
 /*
  * Adds what @like describes: its name, kind, mode, owner, inode number and shares, below @dir
- * behind all others there, or, with @unlinked, without a name in the tree. @last: the last entry of
- * @dir, which it becomes. NULL: no memory.
+ * behind all others there, or, with @unlinked, without a name in the tree. NULL: no memory.
  */
-struct entry *tree_restore(struct entry *dir, const struct entry *like, struct entry **last,
-			   bool unlinked);
+struct entry *tree_restore(struct entry *dir, const struct entry *like, bool unlinked);
 /* Adds an inode to @entry as @like describes it. False: no memory. */
 bool tree_restore_inode(struct entry *entry, const struct inode *like);
 
@@ -186,6 +188,8 @@ struct tree {
 	pthread_mutex_t lock;
 	struct entry root;
 	struct inode *buckets[TREE_BUCKETS];
+	struct entry *names[TREE_BUCKETS];	/* for directory.h, as the next */
+	struct entry *devices[NODEID_DEVICES_MAX + 1];
 	uint64_t last_number;		/* counts the nodeids of this server */
 	unsigned int last_device;	/* the number of the newest */
 	time_t start_time;

@@ -7,6 +7,7 @@
 
 #include "base/daemon_state.h"
 #include "clients/users.h"
+#include "names/directory.h"
 #include "session/handles.h"
 
 static void visit_below(struct entry *dir, void (*see)(struct entry *entry, void *arg), void *arg)
@@ -39,8 +40,7 @@ void tree_set_start_time(time_t time)
 	daemon_self->tree->start_time = time;
 }
 
-struct entry *tree_restore(struct entry *dir, const struct entry *like, struct entry **last,
-			   bool unlinked)
+struct entry *tree_restore(struct entry *dir, const struct entry *like, bool unlinked)
 {
 	struct entry *entry = tree_new_entry(dir, like->name, like->kind, like->mode);
 
@@ -52,12 +52,10 @@ struct entry *tree_restore(struct entry *dir, const struct entry *like, struct e
 	entry->shares = like->shares;
 	if (nodeid_device(like->ino) > daemon_self->tree->last_device)
 		daemon_self->tree->last_device = nodeid_device(like->ino);
-	if (unlinked) {
+	if (unlinked)
 		entry->refs = 0;	/* that of an inode will follow */
-	} else {
-		*(*last ? &(*last)->next : &dir->child) = entry;
-		*last = entry;
-	}
+	else
+		directory_add(entry);
 	return entry;
 }
 
