@@ -129,7 +129,7 @@ static const struct option_def defs[] = {
 	  "each container (pid namespace) is a user for these\n" INDENT
 	  "limits, whatever its user ids are, root's included",
 	  store_true, FIELD(limit_containers) },
-	{ "max-devices", "N", "1024", "limit of devices", store_number, FIELD(max_devices), 0,
+	{ "max-devices", "N", "4096", "limit of devices", store_number, FIELD(max_devices), 0,
 	  65535, "a number up to 65535" },
 	{ "max-crashes", "N", "5",
 	  "after N crashes of the server process within a minute, unmount\n" INDENT "and exit",
