@@ -7,12 +7,15 @@ import json
 import os
 import queue
 import signal
+import statistics
 import subprocess
+import time
 
 import pytest
 from anybinder.bus import Bus
+from anybinder.daemon import Daemon
 from anybinder.driver import Client
-from anybinder.process import PATIENCE_S, in_own_mounts
+from anybinder.process import PATIENCE_S, in_own_mounts, memory_kib, until
 
 grpc = pytest.importorskip("grpc", reason="needs python3-grpcio: `make setup` installs it")
 NAMES = ("binder", "hwbinder", "vndbinder")
@@ -188,6 +191,25 @@ def test_a_context_is_made_anew(plugins):
             assert first == second and before and after
 
 
+def test_a_mount_that_is_full_is_said_once(program, scratch):
+    """With what helps."""
+    sockets = f"{scratch}/kubelet"
+    os.mkdir(sockets)
+    words = [program("anybinder-device-plugin"), "--contexts=3", "--kubelet", sockets]
+    with Daemon(scratch, "--max-devices=9") as daemon, Kubelet(sockets) as kubelet, \
+            subprocess.Popen([*words, "--mount", daemon.mnt], stderr=subprocess.PIPE, text=True) \
+            as runs:
+        plugin = kubelet.plugins(1)["anybinder.dev/binder"]
+        plugin.allocate(["pod1"])
+        with pytest.raises(grpc.RpcError) as refused:
+            plugin.allocate(["pod2"])
+        assert "No space left on device" in refused.value.details()
+        assert refused.value.details().endswith("see anybinderd's --max-devices")
+        time.sleep(2.5)    # for two more looks
+        runs.terminate()
+        assert runs.stderr.read().count("pod2-") == 1
+
+
 @pytest.mark.parametrize("ids", [[], ["pod0", "pod1"], ["pod3"], ["pod01"], ["pod+1"], ["../x"]],
                          ids=" ".join)
 def test_wrong_requests_are_refused(plugins, ids):
@@ -299,6 +321,36 @@ def test_no_call_waits_for_a_server_that_is_stopped(bus, plugins):
         os.kill(server, signal.SIGCONT)
     next(one for one in lists if "Unhealthy" not in one.values())
     check_contexts(own)
+
+
+def start(plugin, name):
+    """What the kubelet calls for a container. Returns how long devices took, in ms."""
+    begin = time.monotonic()
+    plugin.allocate([name])
+    made = time.monotonic()
+    before_start(plugin, name)
+    return 1000 * (made - begin)
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_many_contexts(bus, program, tmp_path, count):
+    """A full node, whose containers start at once. With `pytest -s` the figures of CONTAINERS.md:
+    a device is a third of a context."""
+    pid, names = bus.server_pid(), [f"pod{number}" for number in range(min(count, 250))]
+    before = memory_kib(pid)
+    with Kubelet(str(tmp_path)) as kubelet, bus.started(
+            program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path),
+            f"--contexts={count}", is_program=True, stdout=subprocess.DEVNULL):
+        plugin = kubelet.plugins(1)["anybinder.dev/binder"]
+        until(lambda: os.path.exists(bus.path(f"pod{count - 1}-vndbinder")))
+        idle_kib = (memory_kib(pid) - before) / count
+        one = statistics.median(start(plugin, name) for name in names) / 3
+        with concurrent.futures.ThreadPoolExecutor(len(names)) as pods:
+            begin = time.monotonic()
+            list(pods.map(lambda name: start(plugin, name), names))
+            all_s = time.monotonic() - begin
+    print(f"{count} contexts: {one:.2f} ms a device, {len(names)} at once in {all_s:.2f} s, "
+          f"{idle_kib:.1f} KiB each")
 
 
 @pytest.fixture(name="cdi")

@@ -62,15 +62,22 @@ async fn register(kubelet: &Path, resource: &Resource) -> Result<(), Failure> {
 
 /// Devices that are to be listed, made where they are missing. They are healthy if the mount is
 /// served and its files answer; neither question can keep this from returning.
-async fn look(pool: &Arc<Pool>) -> DeviceList {
+///
+/// * `said`: the error of the last look, which is not said again
+async fn look(pool: &Arc<Pool>, said: &mut String) -> DeviceList {
     let asked = pool.clone();
     let asking = tokio::task::spawn_blocking(move || asked.is_served());
     let mut is_healthy = asking.await.unwrap_or(false);
     if is_healthy {
         let asked = pool.clone();
         match pool.worker.run(move || asked.prepare()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(err)) => note(format_args!("anybinder-device-plugin: {err}")),
+            Ok(done) => {
+                let text = done.map_or_else(|err| err.to_string(), |()| String::new());
+                if !text.is_empty() && text != *said {
+                    note(format_args!("anybinder-device-plugin: {text}"));
+                }
+                *said = text;
+            }
             Err(NoAnswer) => is_healthy = false,
         }
     }
@@ -89,7 +96,8 @@ async fn serve_one_kubelet(directory: &Path, resource: &Resource) -> Result<(), 
     }
     let incoming = UnixListenerStream::new(UnixListener::bind(&socket)?);
     let ours = identity(&socket);
-    let (changed, list) = watch::channel(look(&resource.pool).await);
+    let mut said = String::new();
+    let (changed, list) = watch::channel(look(&resource.pool, &mut said).await);
     let plugin = Plugin {
         name: resource.name.clone(),
         pool: resource.pool.clone(),
@@ -109,7 +117,7 @@ async fn serve_one_kubelet(directory: &Path, resource: &Resource) -> Result<(), 
             let serving = identity(&kubelet);
             while identity(&kubelet) == serving && identity(&socket) == ours && ours.is_some() {
                 tokio::time::sleep(INTERVAL).await;
-                let now = look(&resource.pool).await;
+                let now = look(&resource.pool, &mut said).await;
                 changed.send_if_modified(|list| std::mem::replace(list, now.clone()) != now);
             }
             Ok(())

@@ -64,7 +64,13 @@ impl fmt::Display for Refusal {
             Refusal::Unknown(id) => write!(out, "there is no device {id}"),
             Refusal::NotServed => write!(out, "the Binder devices of this node are not served"),
             Refusal::Unwritten(err) => write!(out, "cannot write the specification of CDI: {err}"),
-            Refusal::Unmade(name, err) => write!(out, "cannot make the device {name}: {err}"),
+            Refusal::Unmade(name, err) => {
+                write!(out, "cannot make the device {name}: {err}")?;
+                match err.kind() {
+                    io::ErrorKind::StorageFull => write!(out, "; see anybinderd's --max-devices"),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 }
@@ -132,9 +138,18 @@ impl Pool {
 
     fn make_missing(&self, ids: impl Iterator<Item = String>) -> Result<(), Refusal> {
         let there: HashSet<String> = self.mount.devices().into_iter().collect();
+        self.make(ids, |name| there.contains(name))
+    }
+
+    /// Makes the devices of contexts, but for those that are there.
+    fn make(
+        &self,
+        ids: impl Iterator<Item = String>,
+        is_there: impl Fn(&String) -> bool,
+    ) -> Result<(), Refusal> {
         for id in ids {
             let wanted = NAMES.map(|name| format!("{id}-{name}"));
-            for name in wanted.into_iter().filter(|name| !there.contains(name)) {
+            for name in wanted.into_iter().filter(|name| !is_there(name)) {
                 match add_device(&self.mount.path, &name) {
                     Err(err) if err.kind() != io::ErrorKind::AlreadyExists => {
                         return Err(Refusal::Unmade(name, err));
@@ -168,7 +183,11 @@ impl Pool {
     pub fn check(&self, ids: &[String]) -> Result<(), Refusal> {
         let id = self.known(ids)?;
         match self.kind {
-            Kind::Own if self.mount.is_binderfs() => self.make_missing(std::iter::once(id.clone())),
+            // The list of all devices takes long on a node with many.
+            Kind::Own if self.mount.is_binderfs() => self
+                .make(std::iter::once(id.clone()), |name| {
+                    self.mount.file(name).symlink_metadata().is_ok()
+                }),
             Kind::Shared if !self.mount.devices().is_empty() => Ok(()),
             _ => Err(Refusal::NotServed),
         }
