@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Containers: the daemon of the machine in them, and one of their own. The first needs no packages;
 the others are made by the programs that people use, and are skipped where those are missing."""
+import ctypes
+import errno
 import os
 import re
 import shutil
@@ -8,7 +10,7 @@ import subprocess
 
 import pytest
 from anybinder.daemon import Daemon
-from anybinder.process import in_own_mounts
+from anybinder.process import LIBC, in_own_mounts
 from building import TOP
 
 HERE = f"{TOP}/tests/containers"
@@ -44,6 +46,37 @@ def test_a_daemon_in_a_pod_shares_nothing_of_the_runtimes(program):
     manifests(0, "--mount", "/srv/b/mount")
     for mount in ("/dev/binderfs", "/dev/b/mount", "/run/b", "/var/run/b", "/b"):
         assert "cannot mount at" in manifests(1, "--mount", mount)
+
+
+OPEN_TREE, MOUNT_SETATTR = 428, 442
+AT_FDCWD, AT_EMPTY_PATH, OPEN_TREE_CLONE, MOUNT_ATTR_IDMAP = -100, 0x1000, 1, 0x100000
+
+
+def map_owners(path, namespace):
+    """The error with which a bind mount of a file has its owners mapped as in a user namespace, as
+    the kubelet has the runtime do in a pod with one (`hostUsers: false`); 0: it has none."""
+    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_IDMAP, 0, 0, namespace)
+    mount = LIBC.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), OPEN_TREE_CLONE)
+    assert mount >= 0, os.strerror(ctypes.get_errno())
+    failed = LIBC.syscall(MOUNT_SETATTR, mount, b"", AT_EMPTY_PATH, ctypes.byref(attributes),
+                          ctypes.sizeof(attributes))
+    error = ctypes.get_errno() if failed else 0
+    os.close(mount)
+    return error
+
+
+def test_owners_of_a_device_are_not_mapped(scratch):
+    """Which is why `--cdi` gives the runtime names of devices. Where a kernel maps them, pods with
+    user namespaces no longer need it."""
+    with Daemon(scratch) as daemon, subprocess.Popen(
+            ["unshare", "--user", "--map-root-user", "sh", "-c", "echo ready; sleep 100"],
+            stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline()
+        namespace = os.open(f"/proc/{other.pid}/ns/user", os.O_RDONLY)
+        assert map_owners(scratch, namespace) == 0
+        assert map_owners(daemon.path("binder"), namespace) == errno.EINVAL
+        os.close(namespace)
+        other.kill()
 
 
 # A device that is bound on its own, as a pod has it, and a command in a pid namespace.
