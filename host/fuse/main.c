@@ -42,6 +42,11 @@ int main(int argc, char **argv)
 	log_threshold = options.log_level;
 	daemon_self = daemon_alloc(sizeof(*daemon_self));
 	ready_init();
+	/* the program executes itself by its name there, and looks at its clients */
+	if (access("/proc/self/exe", F_OK) < 0) {
+		log_error("/proc is not mounted; mount it: mount -t proc proc /proc");
+		return 1;
+	}
 	/* the daemon changes to / later */
 	options.mountpoint = mount_absolute(options.mountpoint);
 	if (options.pid_file)

@@ -23,6 +23,7 @@ from anybinder.process import (
     in_own_mounts,
     is_mounted,
     is_running,
+    own_mounts,
     ready_child,
     run_child,
     until,
@@ -52,6 +53,14 @@ def test_start_returns_when_devices_can_be_used(directory):
         for name in ("binder", "hwbinder", "vndbinder"):
             Client(daemon.path(name)).close()
         assert not os.stat(daemon.path("binder")).st_mode & 0o077
+
+
+@pytest.mark.usefixtures("root")
+def test_start_without_proc_says_so(directory):
+    with own_mounts("mount -t tmpfs none /proc") as before:
+        done = start(f"{directory}/mnt", before=tuple(before))
+    assert done.returncode == 1
+    assert "mount -t proc proc /proc" in done.stderr
 
 
 def test_start_takes_names_and_owner(directory):
