@@ -5,7 +5,7 @@ use crate::instance::{self, InstanceOptions};
 use crate::manager_process::ManagerOptions;
 use crate::mount::Mount;
 use crate::record::Record;
-use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::error::{Doing, Error, Result};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
@@ -21,7 +21,14 @@ impl TemporaryInstance {
     /// Makes the directory; starts nothing. `purpose` becomes part of its name.
     pub fn new(purpose: &str) -> Result<Self> {
         let name = format!("anybinder-{purpose}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
+        let parent = std::env::temp_dir();
+        if !parent.is_dir() {
+            return Err(Error::with_advice(
+                format!("There is no directory {}.", parent.display()),
+                "Make it, or name another one in TMPDIR.",
+            ));
+        }
+        let directory = parent.join(name);
         std::fs::DirBuilder::new()
             .mode(0o755)
             .create(&directory)
