@@ -20,7 +20,7 @@ STATIC := $(BIN)/static
 STATIC_PROGRAMS = $(addprefix $(STATIC)/,anybinder anybinderd)
 FOREIGN = $(patsubst aarch64,archive-arm64,$(filter-out $(TARGET),$(ARCHS)))
 
-## archive: static programs for any Linux on ARCHS="x86_64 aarch64", and wheels, in build/archive
+## archive: static programs for any Linux (ARCHS="x86_64 aarch64"), and wheels, in build/archive
 archive:
 	@scripts/setup build archive $(FOREIGN)
 	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(BUILD)/copyright $(FOREIGN)

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import pathlib
-import platform
 import signal
 import subprocess
 import sys
@@ -37,10 +36,10 @@ PR_SET_PDEATHSIG = 1
 
 def program(name: str) -> str:
     """The path of a program of the project: in $ANYBINDER_BIN, else in build/bin of the tree or
-    beside python/ of the archive that this file is in, else where pip put it with this package,
+    bin of the archive that this file is in, else where pip put it with this package,
     else its bare name, for $PATH."""
     top = pathlib.Path(__file__).resolve().parents[2]
-    for directory in (os.environ.get("ANYBINDER_BIN"), top / "build/bin", top / platform.machine(),
+    for directory in (os.environ.get("ANYBINDER_BIN"), top / "build/bin", top / "bin",
                       sysconfig.get_path("scripts")):
         if directory and os.path.exists(os.path.join(directory, name)):
             return os.path.abspath(os.path.join(directory, name))

@@ -14,7 +14,7 @@ from building import TOP as TREE
 
 TOP = pathlib.Path(TREE)
 WORKFLOW = TOP / "examples/ci/github-workflow.yml"
-INSTALLED = "/opt/anybinder/x86_64"
+INSTALLED = "/opt/anybinder/bin"
 STEPS = ("start", "test", "stop")
 TIMEOUT_S = 300
 
