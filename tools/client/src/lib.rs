@@ -4,7 +4,8 @@
 //! * `device`: opens a device and finds services
 //! * `raw`: sends parcels that are made of bytes and objects
 //! * `output_stream`: a pipe for a service
-//! * `unasked`: one-way calls to a service that may not answer
+//! * `raw_manager`: the service manager, without asking services for anything; `raw_call`: calls to
+//!   services that may die by them; `unasked`: one-way calls to a service that may not answer
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod addints;
@@ -12,4 +13,6 @@ pub mod device;
 pub mod output_stream;
 pub mod place;
 pub mod raw;
-pub mod unasked;
+pub mod raw_call;
+pub mod raw_manager;
+mod unasked;

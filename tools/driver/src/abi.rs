@@ -106,6 +106,8 @@ pub const FD_ARRAY_SIZE: usize = 32;
 pub const HAS_PARENT: u32 = 1;
 /// Flag of a node: calls to it may have files.
 pub const ACCEPTS_FDS: u32 = 0x100;
+/// Flag of a node: it is called with the real-time priority of the caller.
+pub const INHERIT_RT: u32 = 0x800;
 /// Flags of an object that a program passes on, as libbinder writes them: accepts files, lowest
 /// priority.
 pub const FD_FLAGS: u32 = ACCEPTS_FDS | 0x7f;
@@ -152,6 +154,7 @@ pub const BR_REPLY: u32 = number(READ, b'r', 3, TRANSACTION_SIZE);
 pub const BR_DEAD_REPLY: u32 = number(0, b'r', 5, 0);
 pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
 pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
+pub const BR_RELEASE: u32 = number(READ, b'r', 9, POINTER_COOKIE);
 pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
 pub const BR_FAILED_REPLY: u32 = number(0, b'r', 17, 0);
 pub const BR_FROZEN_REPLY: u32 = number(0, b'r', 18, 0);

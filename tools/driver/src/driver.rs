@@ -8,7 +8,7 @@ use crate::parcel::{Parcel, OWN_POINTER};
 use crate::receive_map::{ioctl, Memory, Open};
 use rsbinder::StatusCode;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,20 @@ pub enum Event {
     Reply(TransactionData),
     /// A call or a one-way call of this thread, or its reply to a call, has failed.
     Failed,
+    /// Other processes begin to refer to an object of this one, or do so no more: its address.
+    Acquired(u64),
+    Released(u64),
+}
+
+/// What is sent on in place of what was received.
+#[derive(Default)]
+pub struct Passed {
+    /// The data, if not that in the buffer.
+    pub data: Option<Vec<u8>>,
+    /// The files of the data, which this process needs no more afterwards.
+    pub files: Vec<OwnedFd>,
+    /// The sizes of all buffers beside the data, each rounded up to a multiple of 8.
+    pub buffers_size: u64,
 }
 
 /// What became of a one-way call.
@@ -44,9 +58,19 @@ pub struct Driver {
     /// Commands that were not written yet, and the parcels that they point to.
     commands: Vec<u8>,
     parcels: Vec<Parcel>,
+    passed: Vec<Passed>,
     /// Whether all commands are replies and buffers that are given back.
     only_replies: bool,
     input: Vec<u8>,
+    /// The return that told of the last failure.
+    failure: u32,
+}
+
+/// The address in a return about an object of this process.
+fn pointer_of(payload: &[u8]) -> u64 {
+    payload
+        .first_chunk()
+        .map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
 /// A structure as the driver reads it.
@@ -65,8 +89,10 @@ impl Driver {
             open,
             commands: Vec::new(),
             parcels: Vec::new(),
+            passed: Vec::new(),
             only_replies: true,
             input: vec![0; READ_SIZE],
+            failure: 0,
         };
         driver.command(abi::BC_ENTER_LOOPER, &[]);
         driver
@@ -164,6 +190,39 @@ impl Driver {
         self.transaction(true, 0, 0, flags, parcel);
     }
 
+    /// Sends on what was received. Its buffer has to stay until the commands are written; what it
+    /// was replaced by is kept as long.
+    ///
+    /// * `target`: the handle to call; None: it is a reply
+    pub fn pass_on(&mut self, target: Option<u32>, received: &TransactionData, passed: Passed) {
+        let mut data = *received;
+        data.cookie = 0;
+        data.target = target.unwrap_or(0).into();
+        if target.is_none() {
+            data.flags |= abi::TF_DEFER_COMPLETE;
+        }
+        if let Some(copy) = &passed.data {
+            data.buffer = copy.as_ptr() as u64;
+        }
+        match (target.is_some(), passed.buffers_size) {
+            (true, 0) => self.command(abi::BC_TRANSACTION, bytes_of(&data)),
+            (false, 0) => self.command(abi::BC_REPLY, bytes_of(&data)),
+            (is_call, buffers_size) => {
+                let command = match is_call {
+                    true => abi::BC_TRANSACTION_SG,
+                    false => abi::BC_REPLY_SG,
+                };
+                let transaction = data;
+                let both = TransactionDataSg {
+                    transaction,
+                    buffers_size,
+                };
+                self.command(command, bytes_of(&both));
+            }
+        }
+        self.passed.push(passed);
+    }
+
     /// Gives the buffer of a transaction back.
     pub fn free(&mut self, transaction: &TransactionData) {
         self.command(abi::BC_FREE_BUFFER, &transaction.buffer.to_ne_bytes());
@@ -246,7 +305,7 @@ impl Driver {
                     Event::Reply(reply) => outcome = Some(Some(reply)),
                     Event::Failed => outcome = Some(None),
                     Event::Transaction(nested, _) => self.refuse(&nested),
-                    Event::Died(_) => events.push(event),
+                    Event::Died(_) | Event::Acquired(_) | Event::Released(_) => events.push(event),
                 }
             }
             match outcome {
@@ -269,13 +328,23 @@ impl Driver {
         if !events.iter().any(|event| matches!(event, Event::Failed)) {
             return Ok(Sent::Accepted);
         }
+        Ok(self.refusal())
+    }
+
+    /// Why the driver has just refused a transaction of this thread.
+    pub fn refusal(&self) -> Sent {
         let mut error = ExtendedError::default();
         let told = ioctl(&self.open.file, abi::BINDER_GET_EXTENDED_ERROR, &mut error);
-        Ok(match (told, error.command) {
+        match (told, error.command) {
             (Ok(()), abi::BR_DEAD_REPLY) => Sent::Dead,
             (Ok(()), abi::BR_FAILED_REPLY) if error.param < 0 => Sent::Refused(Some(-error.param)),
             _ => Sent::Refused(None),
-        })
+        }
+    }
+
+    /// Whether the last transaction that failed did so because its receiver is dead.
+    pub fn was_dead(&self) -> bool {
+        self.failure == abi::BR_DEAD_REPLY
     }
 
     fn refuse(&mut self, transaction: &TransactionData) {
@@ -329,6 +398,14 @@ impl Driver {
         Ok(events)
     }
 
+    /// Writes the commands.
+    pub fn flush(&mut self) -> io::Result<()> {
+        while self.has_commands() {
+            self.write_read(0, &mut Vec::new())?;
+        }
+        Ok(())
+    }
+
     fn write_read(&mut self, read_size: usize, events: &mut Vec<Event>) -> io::Result<()> {
         let mut exchange = WriteRead {
             write_size: self.commands.len() as u64,
@@ -341,6 +418,7 @@ impl Driver {
         self.commands.drain(..exchange.write_consumed as usize);
         if self.commands.is_empty() {
             self.parcels.clear();
+            self.passed.clear();
             self.only_replies = true;
         }
         match outcome {
@@ -385,10 +463,15 @@ impl Driver {
                     events.push(Event::Reply(data));
                 }
                 abi::BR_DEAD_REPLY | abi::BR_FAILED_REPLY | abi::BR_FROZEN_REPLY => {
+                    self.failure = command;
                     events.push(Event::Failed);
                 }
                 abi::BR_INCREFS => self.command(abi::BC_INCREFS_DONE, &payload),
-                abi::BR_ACQUIRE => self.command(abi::BC_ACQUIRE_DONE, &payload),
+                abi::BR_ACQUIRE => {
+                    self.command(abi::BC_ACQUIRE_DONE, &payload);
+                    events.push(Event::Acquired(pointer_of(&payload)));
+                }
+                abi::BR_RELEASE => events.push(Event::Released(pointer_of(&payload))),
                 // The end of a one-way call or of a reply of ours.
                 _ => {}
             }

@@ -9,9 +9,11 @@
 //! * `receive_map`: an open device and its receive buffer; `driver`: one thread there
 //! * `level`: what differs between Android releases; `parcel`: parcels of AIDL, `hidl_parcel`: of
 //!   HIDL
+//! * `relay`: passes on what comes for objects that stand for others
 pub mod abi;
 pub mod driver;
 pub mod hidl_parcel;
 pub mod level;
 pub mod parcel;
 pub mod receive_map;
+pub mod relay;

@@ -294,6 +294,16 @@ impl Parcel {
         self.offsets.push(at as u64);
     }
 
+    /// Puts an object of this process into the bytes that were left for it.
+    ///
+    /// * `pointer`: what the driver calls it by, not 0
+    pub fn put_own(&mut self, at: usize, flags: u32, pointer: u64) {
+        self.put_object(at, TYPE_BINDER, flags, 0);
+        for from in [at + 8, at + 16] {
+            self.data[from..from + 8].copy_from_slice(&pointer.to_ne_bytes());
+        }
+    }
+
     /// Writes a file over a null object; it must be open until the parcel is sent.
     pub fn put_file(&mut self, at: usize, file: impl AsFd) {
         let number = file.as_fd().as_raw_fd();

@@ -241,7 +241,7 @@ impl Server {
                     }
                 }
                 // A callback or a reply that did not reach its receiver: it is dead or full.
-                Event::Reply(_) | Event::Failed => {}
+                _ => {}
             }
             // Else they are written as this thread waits again.
             if !self.events.is_empty() || !self.driver.has_only_replies() {

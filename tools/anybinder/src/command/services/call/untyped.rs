@@ -5,7 +5,7 @@ use super::request::{exception_error, Arguments, Call};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
-use anybinder_client::unasked::Unasked;
+use anybinder_client::raw_manager::RawManager;
 use anybinder_mount::context::Context;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Format, Parcel};
@@ -159,12 +159,12 @@ fn send_unasked(
     code: u32,
     interface: &str,
 ) -> Result<ExitCode> {
-    let mut unasked = Unasked::open(&context.mount, &arguments.device.device)?;
+    let mut manager = RawManager::open(&context.mount, &arguments.device.device)?;
     let name = &arguments.name;
-    let target = unasked.find(name)?;
-    let speaker = arguments.speaker(unasked.speaker_of(name));
+    let target = manager.find(name)?;
+    let speaker = arguments.speaker(manager.speaker_of(name));
     let parcel = write_arguments(&arguments.arguments, Format::of(speaker.level))?;
-    unasked.send((name, target, code), (interface, speaker), &parcel)?;
+    manager.send_unasked((name, target, code), (interface, speaker), &parcel)?;
     let nothing = RawReply {
         size: 0,
         words: Vec::new(),
