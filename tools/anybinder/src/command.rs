@@ -14,6 +14,7 @@ pub mod measuring;
 pub mod network;
 pub mod observing;
 pub mod services;
+pub mod testing;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -28,6 +29,8 @@ pub enum Command {
     #[command(flatten)]
     Measuring(measuring::Command),
     #[command(flatten)]
+    Testing(testing::Command),
+    #[command(flatten)]
     Android(android::Command),
     #[command(hide = true)]
     Generate(generate::Arguments),
@@ -36,7 +39,7 @@ pub enum Command {
 }
 
 /// The groups, with the commands of each.
-pub fn groups() -> [(&'static str, clap::Command); 6] {
+pub fn groups() -> [(&'static str, clap::Command); 7] {
     fn commands_of<T: Subcommand>() -> clap::Command {
         T::augment_subcommands(clap::Command::new(""))
     }
@@ -46,6 +49,7 @@ pub fn groups() -> [(&'static str, clap::Command); 6] {
         ("Observing", commands_of::<observing::Command>()),
         ("Network", commands_of::<network::Command>()),
         ("Measuring", commands_of::<measuring::Command>()),
+        ("Testing", commands_of::<testing::Command>()),
         ("As on Android", commands_of::<android::Command>()),
     ]
 }
@@ -58,6 +62,7 @@ impl Command {
             Command::Observing(command) => command.run_mode(json),
             Command::Network(_) => ENDLESS,
             Command::Measuring(command) => command.run_mode(),
+            Command::Testing(command) => command.run_mode(),
             Command::Android(command) => command.run_mode(),
             Command::Generate(_) => ENDLESS,
             Command::Complete(_) => AT_ONCE,
@@ -77,6 +82,7 @@ impl Command {
             Command::Observing(command) => command.run(context),
             Command::Network(command) => command.run(context),
             Command::Measuring(command) => command.run(context),
+            Command::Testing(command) => command.run(context),
             Command::Android(command) => command.run(context),
             Command::Generate(arguments) => generate::run(&mut command_line, arguments),
             Command::Complete(arguments) => complete::run(command_line, arguments),

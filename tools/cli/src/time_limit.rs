@@ -43,6 +43,20 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
     duration.ok_or_else(|| "not a number of seconds".to_string())
 }
 
+/// Reads a time of a command line, with its unit.
+pub fn span(text: &str) -> std::result::Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let number: u64 = text[..end].parse().map_err(|_| "not a time".to_string())?;
+    match &text[end..] {
+        "us" => Ok(Duration::from_micros(number)),
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        _ => Err("the unit is missing: us, ms or s".to_string()),
+    }
+}
+
 /// The output of the child: standard output and standard error, None once it is closed.
 struct Output {
     ends: [Option<OwnedFd>; 2],

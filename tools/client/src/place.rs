@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where a service lives: in a process of this machine, which may be the link to another one.
+use anybinder_mount::process::command_name;
 use anybinder_rpc::{accessor, foreign, link};
 use serde::{Deserialize, Serialize};
+
+/// The name of a process that stands before a service, by which others recognise it.
+pub const DISTURB: &str = "binder-disturb";
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Place {
@@ -10,12 +14,30 @@ pub struct Place {
     /// The address of the other machine, as `anybinder link` was given it.
     #[serde(default)]
     pub link: Option<String>,
+    /// What `anybinder disturb` does to its calls: the words of its command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<String>,
+}
+
+/// The words behind `disturb` on the command line of a process that disturbs a service.
+fn disturbance(pid: i32) -> Option<String> {
+    if command_name(pid.cast_unsigned()) != DISTURB {
+        return None;
+    }
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let words: Vec<_> = words.skip_while(|word| word != "disturb").skip(1).collect();
+    Some(words.join(" ").trim_end().to_string())
 }
 
 impl Place {
     pub fn of_process(pid: i32) -> Place {
         let link = link::address_of(pid);
-        Place { pid, link }
+        Place {
+            pid,
+            link,
+            disturbed: disturbance(pid),
+        }
     }
 
     /// The place of a service, as the service manager of the open device says it; unknown if
@@ -34,7 +56,10 @@ impl Place {
 
     /// What follows a text about the service: nothing for one of this machine.
     pub fn suffix(&self) -> String {
-        let of_link = |address| format!(" over {address}");
-        self.link.as_ref().map(of_link).unwrap_or_default()
+        match (&self.link, &self.disturbed) {
+            (Some(address), _) => format!(" over {address}"),
+            (_, Some(words)) => format!(", DISTURBED: {words}"),
+            _ => String::new(),
+        }
     }
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The exception at the start of every reply of an AIDL interface.
 use crate::decode::Decoder;
+use crate::encode::Parcel;
 
-/// The numbers of `android.os.Parcel`.
-const NAMES: [(i32, &str); 10] = [
-    (-1, "security"),
-    (-2, "bad parcelable"),
-    (-3, "illegal argument"),
-    (-4, "null pointer"),
-    (-5, "illegal state"),
-    (-6, "network on main thread"),
-    (-7, "unsupported operation"),
-    (-8, "service specific"),
-    (-9, "parcelable"),
-    (-129, "transaction failed"),
+/// The numbers of `android.os.Parcel`, with their names in AIDL and in texts.
+const NAMES: [(i32, &str, &str); 10] = [
+    (-1, "Security", "security"),
+    (-2, "BadParcelable", "bad parcelable"),
+    (-3, "IllegalArgument", "illegal argument"),
+    (-4, "NullPointer", "null pointer"),
+    (-5, "IllegalState", "illegal state"),
+    (-6, "NetworkMainThread", "network on main thread"),
+    (-7, "UnsupportedOperation", "unsupported operation"),
+    (SERVICE_SPECIFIC, "ServiceSpecific", "service specific"),
+    (-9, "Parcelable", "parcelable"),
+    (-129, "TransactionFailed", "transaction failed"),
 ];
 const HAS_NOTED_APP_OPS: i32 = -127;
 const HAS_REPLY_HEADER: i32 = -128;
@@ -29,8 +30,45 @@ pub struct Exception {
 
 impl Exception {
     pub fn name(&self) -> &'static str {
-        let known = NAMES.iter().find(|(code, _)| *code == self.code);
-        known.map_or("unknown", |(_, name)| name)
+        let known = NAMES.iter().find(|(code, ..)| *code == self.code);
+        known.map_or("unknown", |(_, _, name)| name)
+    }
+
+    /// Its name in AIDL.
+    pub fn aidl_name(&self) -> &'static str {
+        let known = NAMES.iter().find(|(code, ..)| *code == self.code);
+        known.map_or("Unknown", |(_, name, _)| name)
+    }
+
+    /// The exception with a name of AIDL.
+    pub fn named(name: &str) -> Result<Exception, String> {
+        let found = NAMES.iter().find(|(_, known, _)| *known == name);
+        let (code, ..) = found.ok_or_else(|| {
+            let names: Vec<&str> = NAMES.iter().map(|(_, known, _)| *known).collect();
+            format!(
+                "there is no exception {name}; there are {}",
+                names.join(", ")
+            )
+        })?;
+        Ok(Exception {
+            code: *code,
+            service_code: (*code == SERVICE_SPECIFIC).then_some(0),
+            message: None,
+        })
+    }
+
+    /// Writes it as the beginning of a reply.
+    pub fn write(&self, parcel: &mut Parcel) {
+        parcel.word(self.code.cast_unsigned());
+        match &self.message {
+            Some(message) => parcel.string16(message),
+            None => parcel.word(u32::MAX),
+        }
+        // No stack trace.
+        parcel.word(0);
+        if let Some(code) = self.service_code {
+            parcel.word(code.cast_unsigned());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! not. A dead service manager counts as much as a dead daemon.
 use anybinder_cli::error::{Kind, Result};
 use anybinder_cli::output::say;
+use anybinder_client::place::Place;
 use anybinder_mount::binderfs::ProcessStats;
 use anybinder_mount::context::Context;
 use anybinder_mount::daemon_processes::{self, Part, Role};
@@ -33,6 +34,8 @@ struct Status {
     /// The generation of a daemon that can be replaced while it serves, if this user may know.
     generation: Option<Generation>,
     managers: Vec<ManagerStatus>,
+    /// The processes that stand before services.
+    disturbed: Vec<Place>,
     devices: Vec<String>,
     features: BTreeMap<String, String>,
 }
@@ -171,6 +174,14 @@ fn look_at_managers(
     Ok(managers)
 }
 
+/// What `anybinder disturb` does at the mount, so that nobody forgets it.
+fn disturbed(mount: &Mount) -> Vec<Place> {
+    let users = binderfs::process_stats(mount).unwrap_or_default();
+    let pids: BTreeSet<u32> = users.iter().map(|one| one.pid).collect();
+    let places = pids.into_iter().map(|pid| Place::of_process(pid as i32));
+    places.filter(|place| place.disturbed.is_some()).collect()
+}
+
 fn look(mount: &Mount) -> Result<Status> {
     let backend = mount.backend();
     let record = Record::load(mount)?;
@@ -207,6 +218,10 @@ fn look(mount: &Mount) -> Result<Status> {
             false => None,
         },
         managers,
+        disturbed: match answers {
+            true => disturbed(mount),
+            false => Vec::new(),
+        },
         features: match answers {
             true => binderfs::features(mount),
             false => BTreeMap::new(),
@@ -378,6 +393,9 @@ fn print(status: &Status) {
     }
     if matches!(status.served_by, "daemon" | "kernel") {
         print_managers(status);
+    }
+    for place in &status.disturbed {
+        say(format_args!("process {}{}", place.pid, place.suffix()));
     }
     print_devices(&status.devices);
     let on: Vec<&str> = status

@@ -14,6 +14,8 @@ use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 pub use request::Arguments;
 use std::process::ExitCode;
+pub use typed::method_named;
+pub use untyped::code_of;
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let outcome = match arguments.aidl.paths.is_empty() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls are shown.
+use anybinder_cli::time_limit::span;
 use anybinder_events::calls::Call;
 use anybinder_events::thread_names::Thread;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub struct Filter {
     not_inherited: bool,
 
     /// Only calls that took longer, as 500us, 3ms or 1s
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = span)]
     slower_than: Option<Duration>,
 }
 
@@ -46,19 +47,6 @@ fn parse_code(text: &str) -> Result<u32, String> {
     match <[u8; 4]>::try_from(text.as_bytes()) {
         Ok(name) => Ok(u32::from_be_bytes(name)),
         Err(_) => Err("not a number, nor four characters".to_string()),
-    }
-}
-
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..end].parse().map_err(|_| "not a time".to_string())?;
-    match &text[end..] {
-        "us" => Ok(Duration::from_micros(number)),
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        _ => Err("the unit is missing: us, ms or s".to_string()),
     }
 }
 

@@ -60,7 +60,7 @@ impl Answer {
 }
 
 /// The method with a name, and what there is if there is none.
-fn method_named(library: &Library, entry: &Entry, name: &str) -> Result<Called> {
+pub fn method_named(library: &Library, entry: &Entry, name: &str) -> Result<Called> {
     let methods = library.methods(entry).unwrap_or_default();
     let names: Vec<String> = methods.iter().map(|one| one.method.name.clone()).collect();
     let found = methods.into_iter().find(|one| one.method.name == name);

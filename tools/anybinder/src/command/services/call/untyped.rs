@@ -44,7 +44,7 @@ struct Decoded {
 }
 
 /// The code that a word stands for.
-fn code_of(word: &str) -> Result<u32> {
+pub fn code_of(word: &str) -> Result<u32> {
     let named = NAMED_CODES.iter().find(|(name, _)| *name == word);
     let word = named.map_or(word, |(_, letters)| letters);
     let parsed = match (word.strip_prefix("0x"), word.as_bytes()) {

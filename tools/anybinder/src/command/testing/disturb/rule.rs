@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which calls are disturbed, and how.
+use crate::command::testing::random::Random;
+use anybinder_driver::abi::{TransactionData, TF_ONE_WAY};
+use anybinder_driver::parcel::Parcel;
+use anybinder_driver::relay::{Judge, Verdict};
+use anybinder_mount::process::command_name;
+use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The exit statuses of a process that stands before a service: it died as the rule says; the
+/// service has died.
+pub const DIED: i32 = 100;
+pub const LOST: i32 = 101;
+
+#[derive(Clone, Debug)]
+pub enum Caller {
+    User(u32),
+    /// The name of a process.
+    Process(String),
+}
+
+impl From<&str> for Caller {
+    fn from(text: &str) -> Caller {
+        match text.parse() {
+            Ok(uid) => Caller::User(uid),
+            Err(_) => Caller::Process(text.to_string()),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// The delay is all.
+    Pass,
+    Status(i32),
+    Reply(Parcel),
+    Die,
+    Drop,
+}
+
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// None for all methods of the interface.
+    pub code: Option<u32>,
+    pub caller: Option<Caller>,
+    pub delay: Option<Duration>,
+    pub effect: Effect,
+    pub rate: f64,
+    pub seed: u64,
+    pub count: u64,
+}
+
+/// What has come, in memory that the processes of a command share.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub calls: AtomicU64,
+    /// Calls that the rule is about, whether or not it is their turn.
+    matched: AtomicU64,
+    pub disturbed: AtomicU64,
+}
+
+/// A number from 0 to 1 for the nth call: evenly distributed, the same each time.
+fn chance(seed: u64, number: u64) -> f64 {
+    let step = Random::new(seed).number();
+    Random::new(step.wrapping_add(number)).share()
+}
+
+impl Rule {
+    fn is_about(&self, call: &TransactionData) -> bool {
+        let is_oneway = call.flags & TF_ONE_WAY != 0;
+        let can_be_done = match self.effect {
+            Effect::Status(_) | Effect::Reply(_) => !is_oneway,
+            Effect::Drop => is_oneway,
+            Effect::Pass | Effect::Die => true,
+        };
+        let methods = FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION;
+        let is_method = match self.code {
+            Some(code) => call.code == code,
+            None => methods.contains(&call.code),
+        };
+        can_be_done
+            && is_method
+            && match &self.caller {
+                None => true,
+                Some(Caller::User(uid)) => call.sender_euid == *uid,
+                Some(Caller::Process(name)) => {
+                    command_name(call.sender_pid.cast_unsigned()) == *name
+                }
+            }
+    }
+
+    /// Whether it is the turn of a call that the rule is about.
+    fn is_chosen(&self, counts: &Counts) -> bool {
+        let number = counts.matched.fetch_add(1, Ordering::Relaxed);
+        if chance(self.seed, number) >= self.rate {
+            return false;
+        }
+        let limited = |disturbed: u64| (disturbed < self.count).then_some(disturbed + 1);
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
+        counts.disturbed.fetch_update(set, get, limited).is_ok()
+    }
+}
+
+pub struct RuleJudge {
+    pub rule: Rule,
+    pub counts: &'static Counts,
+}
+
+impl Judge for RuleJudge {
+    fn judge(&self, call: &TransactionData) -> Verdict {
+        self.counts.calls.fetch_add(1, Ordering::Relaxed);
+        if !self.rule.is_about(call) || !self.rule.is_chosen(self.counts) {
+            return Verdict::Pass;
+        }
+        std::thread::sleep(self.rule.delay.unwrap_or_default());
+        match &self.rule.effect {
+            Effect::Pass => Verdict::Pass,
+            Effect::Status(status) => Verdict::Status(*status),
+            Effect::Reply(parcel) => Verdict::Reply(parcel.clone()),
+            Effect::Die => std::process::exit(DIED),
+            Effect::Drop => Verdict::Drop,
+        }
+    }
+
+    fn died(&self) {
+        std::process::exit(LOST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_chooses_its_share_and_the_same_calls_each_time() {
+        let chosen = |seed| (0..1000).filter(move |number| chance(seed, *number) < 0.1);
+        let counts = [1, 2, 3].map(|seed| chosen(seed).count());
+        assert!(
+            counts.iter().all(|count| (60..140).contains(count)),
+            "{counts:?}"
+        );
+        assert!(chosen(1).eq(chosen(1)) && !chosen(1).eq(chosen(2)));
+    }
+}
