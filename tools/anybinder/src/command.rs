@@ -60,7 +60,7 @@ impl Command {
             Command::Instance(command) => command.run_mode(),
             Command::Services(command) => command.run_mode(),
             Command::Observing(command) => command.run_mode(json),
-            Command::Network(_) => ENDLESS,
+            Command::Network(command) => command.run_mode(),
             Command::Measuring(command) => command.run_mode(),
             Command::Testing(command) => command.run_mode(),
             Command::Android(command) => command.run_mode(),

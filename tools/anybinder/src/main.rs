@@ -35,8 +35,8 @@ struct Cli {
     #[arg(long, global = true, value_name = "DIR", env = "ANYBINDER_STATE_DIR")]
     state_dir: Option<PathBuf>,
 
-    /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export, link
-    /// and disturb, which last as long as what they start or serve
+    /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export, link,
+    /// bridge and disturb, which last as long as what they start or serve
     /// [default: 60; up, down, upgrade, doctor: 180; demo, bench, watch, trace: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`anybinder bridge`: services of one context in another."""
+import tempfile
+
+import pytest
+from anybinder.process import children_of, until
+from anybinder.servicemanager import Client
+
+from peers import PEER, PeerBus, contains
+
+HERE = "anybinder.test.IPeer/here"
+
+
+@pytest.fixture(scope="module")
+def there(programs):    # pylint: disable=unused-argument
+    """Another bus, with a service."""
+    with PeerBus(managers="binder") as other, \
+            tempfile.TemporaryDirectory(prefix="anybinder-bridge-") as other.scratch:
+        yield other
+        other.stop(*other.running)
+
+
+def begin(bus, there, *names):    # pylint: disable=redefined-outer-name
+    process = bus.command("bridge", f"{there.mount}:binder", f"{bus.mount}:binder", *names)
+    for _ in names:
+        contains(process.stdout.readline(), f" bridged from {there.mount}/binder to")
+    return process
+
+
+def test_calls_from_another_context(bus, there):    # pylint: disable=redefined-outer-name
+    there.serve(HERE)
+    process = begin(bus, there, HERE)
+
+    def ask(method, *words, **more):
+        return bus.ask(method, *words, name=HERE, **more)
+    assert ask("add", "2", "40") == "42"
+    assert ask("callingPid") == str(children_of(process.pid)[0])
+    notes = bus.file("notes", 9)
+    assert len(ask("readFiles", f'["{notes}", "{notes}"]')) > 2
+    contains(ask("openText", "x"), '"path":"/memfd:')
+    contains(ask("callBack", "new", "7"), "7")
+    # Between the contexts and back, in threads that wait.
+    assert ask("bounce", HERE, PEER, "5") == "5"
+    contains(ask("echoBinder", PEER), '"handle":')
+    for number in range(10):
+        ask("post", str(number))
+    until(lambda: ask("posted") == "[0,1,2,3,4,5,6,7,8,9]")
+    contains(bus.run("list"), "binder-bridge")
+    contains(ask("echoRecord", '{"name": "n"}'), '"n"')
+
+
+def test_deaths_and_new_lives_cross(bus, there):    # pylint: disable=redefined-outer-name
+    name = "anybinder.test.IPeer/mortal"
+    service = there.serve(name)
+    process = begin(bus, there, name)
+    first = children_of(process.pid)
+    with Client(bus.path()) as client:
+        handle = client.find(name)
+        client.watch(handle)
+        there.stop(service)
+        assert client.wait_death() and client.dead == [handle]
+    there.serve(name)
+    contains(process.stdout.readline(), "bridged from")
+    assert bus.ask("add", "1", "1", name=name) == "2" and children_of(process.pid) != first
+    process.kill()
+    until(lambda: name not in bus.run("list"))
+
+
+def test_what_cannot_be_bridged(bus):
+    place = f"{bus.mount}:binder"
+    contains(bus.run("bridge", place, place, PEER, status=2), "Both places are the same")
+    contains(bus.run("bridge", place, "a/b", PEER, status=2), "not MOUNT:DEVICE")
+    assert bus.execute(bus.program, "bridge", place, "/nowhere:binder", PEER).returncode in (3, 10)
