@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What tests of services and of their clients need.
-use super::{RunMode, ENDLESS};
+use super::{RunMode, ENDLESS, LONG};
 use anybinder_cli::error::Result;
 use anybinder_mount::context::Context;
 use std::process::ExitCode;
 
 pub mod disturb;
 mod random;
+pub mod replay;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// Delay, fail or drop calls to a service
     Disturb(disturb::Arguments),
+    /// Make recorded calls again, and compare the replies
+    Replay(replay::Arguments),
 }
 
 impl Command {
     pub fn run_mode(&self) -> RunMode {
         match self {
             Command::Disturb(_) => ENDLESS,
+            Command::Replay(_) => LONG,
         }
     }
 
     pub fn run(&self, context: &Context) -> Result<ExitCode> {
         match self {
             Command::Disturb(arguments) => disturb::run(context, arguments),
+            Command::Replay(arguments) => replay::run(context, arguments),
         }
     }
 }
