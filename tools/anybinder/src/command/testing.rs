@@ -6,6 +6,7 @@ use anybinder_mount::context::Context;
 use std::process::ExitCode;
 
 pub mod disturb;
+pub mod fuzz;
 mod random;
 pub mod replay;
 
@@ -15,13 +16,15 @@ pub enum Command {
     Disturb(disturb::Arguments),
     /// Make recorded calls again, and compare the replies
     Replay(replay::Arguments),
+    /// Call a service at random until it dies, hangs or grows
+    Fuzz(fuzz::Arguments),
 }
 
 impl Command {
     pub fn run_mode(&self) -> RunMode {
         match self {
             Command::Disturb(_) => ENDLESS,
-            Command::Replay(_) => LONG,
+            Command::Replay(_) | Command::Fuzz(_) => LONG,
         }
     }
 
@@ -29,6 +32,7 @@ impl Command {
         match self {
             Command::Disturb(arguments) => disturb::run(context, arguments),
             Command::Replay(arguments) => replay::run(context, arguments),
+            Command::Fuzz(arguments) => fuzz::run(context, arguments),
         }
     }
 }

@@ -14,7 +14,7 @@ use anybinder_client::place::Place;
 use anybinder_mount::context::Context;
 pub use request::Arguments;
 use std::process::ExitCode;
-pub use typed::method_named;
+pub use typed::{method_named, write as write_typed};
 pub use untyped::code_of;
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {

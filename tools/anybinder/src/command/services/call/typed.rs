@@ -111,7 +111,7 @@ fn word_value(kind: &Type, word: &str) -> std::result::Result<Value, String> {
 }
 
 /// Writes the arguments of a method.
-fn write(
+pub fn write(
     library: &Library,
     entry: &Entry,
     called: &Called,
