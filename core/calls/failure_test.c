@@ -94,24 +94,13 @@ static void handle_returns(struct pair *p, struct world_thread *t,
 /* A pair whose context manager accepts files and requests security contexts. */
 static void begin(struct pair *p, bool later)
 {
-	struct flat_binder_object manager =
-		pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS | FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
-
-	*p = (struct pair){ 0 };
-	world_begin(&p->w);
-	p->server = world_proc(&p->w);
-	p->client = world_proc(&p->w);
+	pair_make(p);
 	p->client->sim->secctx = "u:r:client:s0";
 	p->server->sim->fds_later = later;
 	p->client->sim->fds_later = later;
-	p->s = world_thread(p->server);
-	p->c = world_thread(p->client);
-	world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
-	world_command(p->s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p->s, false);
+	pair_start(p, FLAT_BINDER_FLAG_ACCEPTS_FDS | FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
 	world_command(p->c, BC_ACQUIRE, &(u32){ 0 });
 	world_write_read(p->c, false);
-	pair_serve(p);
 }
 
 /* A call and its reply, both with an object of each type. */

@@ -8,19 +8,11 @@ static struct binder_fd_object fd_object(u32 fd)
 	return (struct binder_fd_object){ .hdr.type = BINDER_TYPE_FD, .fd = fd };
 }
 
-/* A pair whose context manager accepts files; it replaces that of pair_begin(). */
+/* A pair whose context manager accepts files. */
 static void begin_with_files(struct pair *p)
 {
-	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
-
-	pair_begin(p);
-	world_kill(p->server);
-	p->server = world_proc(&p->w);
-	p->s = world_thread(p->server);
-	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
-	world_command(p->s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p->s, false);
-	pair_serve(p);
+	pair_make(p);
+	pair_start(p, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 }
 
 /* The client opens a file and sends it. */

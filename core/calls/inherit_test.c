@@ -17,22 +17,11 @@ static bool has(const struct world_thread *t, struct host_priority p)
 /* A pair whose context manager has the node flags @flags and the priority @base. */
 static void begin(struct pair *p, u32 flags, struct host_priority base)
 {
-	struct flat_binder_object manager = pair_binder(0, 0, flags);
-
-	*p = (struct pair){ 0 };
-	world_begin(&p->w);
-	p->server = world_proc(&p->w);
-	p->client = world_proc(&p->w);
+	pair_make(p);
 	p->server->sim->may_rt = true;
-	p->s = world_thread(p->server);
-	p->c = world_thread(p->client);
 	p->s->priority = base;
 	p->server->proc->default_priority = binder_priority_of_open(base);
-	world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
-	world_command(p->s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p->s, false);
-	world_write_read(p->c, false);
-	pair_serve(p);
+	pair_start(p, flags);
 }
 
 /* The client calls at the priority @caller. */

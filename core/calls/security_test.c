@@ -7,21 +7,15 @@
 
 TEST(security_context_of_the_sender)
 {
-	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
 	struct binder_transaction_data_secctx tr;
 	char got[sizeof(CONTEXT)];
 	struct pair p;
 
-	pair_begin(&p);
+	pair_make(&p);
 	p.client->sim->secctx = CONTEXT;
-	world_kill(p.server);
-	p.server = world_proc(&p.w);
-	p.s = world_thread(p.server);
-	REQUIRE(!world_ioctl(p.s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
+	pair_start(&p, FLAT_BINDER_FLAG_TXN_SECURITY_CTX);
 	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
-	world_command(p.s, BC_ENTER_LOOPER, NULL);
-	CHECK(world_write_read(p.s, false) == 0);
-	CHECK(world_write_read(p.s, true) == 0);
+	world_run(&p.w);
 	REQUIRE(pair_expect(p.s, BR_TRANSACTION_SEC_CTX, &tr));
 	CHECK(pair_has_data(p.s, &tr.transaction_data, "x"));
 	REQUIRE(!sim_read(p.server->sim, got, tr.secctx, sizeof(got)));

@@ -57,25 +57,15 @@ static u32 give_object(struct pair *p, struct world_thread *from, u64 ptr)
 
 static void begin_pair(struct scene *s)
 {
-	struct flat_binder_object manager = pair_binder(0, 0, FLAT_BINDER_FLAG_ACCEPTS_FDS);
-	struct pair *p = &s->p;
 	u32 max_threads = 3;
 
 	*s = (struct scene){ 0 };
-	world_begin(&p->w);
 	/* Processes and files have the same numbers in each run. */
 	sim_last_proc = 1ull << 40;
 	sim_last_file = 1u << 30;
-	p->server = world_proc(&s->p.w);
-	p->client = world_proc(&s->p.w);
-	p->s = world_thread(p->server);
-	p->c = world_thread(p->client);
-	CHECK(!world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager));
-	CHECK(!world_ioctl(p->s, BINDER_SET_MAX_THREADS, &max_threads));
-	world_command(p->s, BC_ENTER_LOOPER, NULL);
-	world_write_read(p->s, false);
-	world_write_read(p->c, false);
-	pair_serve(p);
+	pair_make(&s->p);
+	CHECK(!world_ioctl(s->p.s, BINDER_SET_MAX_THREADS, &max_threads));
+	pair_start(&s->p, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 }
 
 /* One process dies, another one is to be frozen while it serves a call. */
@@ -131,11 +121,6 @@ static void begin_scene(struct scene *s)
 	world_write_read(s->talker, false);
 }
 
-static void end_scene(struct scene *s)
-{
-	CHECK(pair_end(&s->p));
-}
-
 /* ---- damaged streams ---------------------------------------------------------------------- */
 
 struct fuzz {
@@ -145,10 +130,10 @@ struct fuzz {
 
 static void try_restore(struct fuzz *fuzz, const u8 *bytes, size_t size)
 {
-	if (world_try_state(bytes, size))
-		fuzz->accepted++;
-	else
-		fuzz->refused++;
+	bool accepted = world_try_state(bytes, size);
+
+	fuzz->accepted += accepted;
+	fuzz->refused += !accepted;
 }
 
 static void try_damaged(struct fuzz *fuzz, const struct binder_state *state, size_t at)
@@ -165,12 +150,10 @@ static void try_damaged(struct fuzz *fuzz, const struct binder_state *state, siz
 		try_restore(fuzz, copy, state->size);
 	}
 	free(copy);
-	if (at) {
-		copy = malloc(at); /* so that a read behind the end is found */
-		memcpy(copy, state->bytes, at);
-		try_restore(fuzz, copy, at);
-		free(copy);
-	}
+	copy = malloc(at); /* so that a read behind the end is found */
+	memcpy(copy, state->bytes, at);
+	try_restore(fuzz, copy, at);
+	free(copy);
 }
 
 /* Several places at once. */
@@ -217,7 +200,7 @@ TEST(state_that_is_damaged)
 	CHECK(!world_write_state(&state));
 	damage_everywhere(&s, &state);
 	free(state.bytes);
-	end_scene(&s);
+	CHECK(pair_end(&s.p));
 }
 
 /* ---- failures of the host -------------------------------------------------------------------- */
@@ -251,7 +234,7 @@ TEST(state_without_memory)
 	free(state.bytes);
 	binder_state_settle();
 	world_hand_over(&s.p.w); /* which finds all objects again */
-	end_scene(&s);
+	CHECK(pair_end(&s.p));
 }
 
 static void refuse_stream(const char *stream, size_t size, const char *sentence)
@@ -380,5 +363,5 @@ TEST(state_golden)
 	while (br != BR_REPLY && (br = world_next(s.p.s, NULL)))
 		;
 	CHECK(br == BR_REPLY);
-	end_scene(&s);
+	CHECK(pair_end(&s.p));
 }

@@ -2,7 +2,7 @@
 /* The steps of a client and a server that most tests of the whole engine need. */
 #include "pair.h"
 
-void pair_begin(struct pair *p)
+void pair_make(struct pair *p)
 {
 	*p = (struct pair){ 0 };
 	world_begin(&p->w);
@@ -10,11 +10,26 @@ void pair_begin(struct pair *p)
 	p->client = world_proc(&p->w);
 	p->s = world_thread(p->server);
 	p->c = world_thread(p->client);
-	world_become_manager(p->s);
+}
+
+void pair_start(struct pair *p, u32 flags)
+{
+	struct flat_binder_object manager = pair_binder(0, 0, flags);
+
+	if (flags)
+		world_ioctl(p->s, BINDER_SET_CONTEXT_MGR_EXT, &manager);
+	else
+		world_become_manager(p->s);
 	world_command(p->s, BC_ENTER_LOOPER, NULL);
 	world_write_read(p->s, false);
 	world_write_read(p->c, false);
 	pair_serve(p);
+}
+
+void pair_begin(struct pair *p)
+{
+	pair_make(p);
+	pair_start(p, 0);
 }
 
 bool pair_end(struct pair *p)

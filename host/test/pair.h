@@ -19,6 +19,9 @@ struct pair {
  * to fail, some of that may be missing; the functions below cope with it.
  */
 void pair_begin(struct pair *p);
+/* The same in two steps: the processes, with a thread each; the manager, whose node has @flags. */
+void pair_make(struct pair *p);
+void pair_start(struct pair *p, u32 flags);
 /* Ends both processes and the world; false if world_end() finds a fault. */
 bool pair_end(struct pair *p);
 
