@@ -106,6 +106,13 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	return true;
 }
 
+#ifdef HOST_HANDS_OVER
+bool range_insert(struct range_space *space, struct buffer_range *range)
+{
+	return !bt_insert(&space->by_off, &range->by_off, compare_off);
+}
+#endif
+
 static struct buffer_range *range_of(struct bt_node *node)
 {
 	return node ? bt_entry(node, struct buffer_range, by_off) : NULL;

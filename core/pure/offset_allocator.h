@@ -44,6 +44,11 @@ void range_space_init(struct range_space *space, size_t size);
  */
 bool range_reserve(struct range_space *space, struct buffer_range *range, size_t size);
 
+#ifdef HOST_HANDS_OVER
+/* Inserts @range where it was in another space, whose gaps follow. False: one begins there. */
+bool range_insert(struct range_space *space, struct buffer_range *range);
+#endif
+
 /* The range in use that starts at @off; NULL if there is none. O(log n) */
 struct buffer_range *range_find(const struct range_space *space, size_t off);
 /* The first range at offset @off or above; NULL: none. */

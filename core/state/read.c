@@ -9,12 +9,12 @@
  */
 #include "state/state_stream.h"
 
-static const char magic[8] = "anybindr";
+#include "state.h"
 
 /* ---- failures ------------------------------------------------------------------------ */
 
-static void fail_at(struct state_reader *r, int err, enum state_kind kind, u32 number,
-		    const char *what)
+void state_fail_at(struct state_reader *r, int err, enum state_kind kind, u32 number,
+		   const char *what)
 {
 	if (r->err)
 		return;
@@ -26,12 +26,7 @@ static void fail_at(struct state_reader *r, int err, enum state_kind kind, u32 n
 
 void state_fail(struct state_reader *r, int err, const char *what)
 {
-	fail_at(r, err, r->kind, r->met[r->kind], what);
-}
-
-void state_fail_at(struct state_reader *r, enum state_kind kind, u32 number, const char *what)
-{
-	fail_at(r, -EINVAL, kind, number, what);
+	state_fail_at(r, err, r->kind, r->met[r->kind], what);
 }
 
 static void fail_version(struct state_reader *r, const char *what, u64 version)
@@ -56,156 +51,31 @@ void *state_object(struct state_reader *r, enum state_kind kind, u64 number)
 	return number ? state_object_at(&r->objects, kind, (u32)number - 1) : NULL;
 }
 
-static void store_number(void *at, u8 size, u64 value)
+/* The bytes that @field has in the record. */
+static struct state_cursor take_field(const struct state_field *field, struct state_cursor *from)
 {
-	if (size == sizeof(u8))
-		*(u8 *)at = (u8)value;
-	else if (size == sizeof(u16))
-		*(u16 *)at = (u16)value;
-	else if (size == sizeof(u32))
-		*(u32 *)at = (u32)value;
-	else
-		*(u64 *)at = value;
+	struct state_cursor bytes = *from;
+
+	if (field->is_part)
+		return state_take_part(from);
+	state_take_number(from);
+	bytes.end = from->at;
+	bytes.bad = from->bad;
+	return bytes;
 }
-
-static void read_number(struct state_reader *r, const struct state_field *field,
-			struct state_cursor *from, void *at)
-{
-	u64 value = state_take_number(from);
-
-	if (value > field->max)
-		state_fail(r, -EINVAL, field->name);
-	else
-		store_number(at, field->size, value);
-}
-
-static void read_atomic(struct state_reader *r, const struct state_field *field,
-			struct state_cursor *from, void *at)
-{
-	u64 value = state_take_number(from);
-
-	if (value > 0xffffffff)
-		state_fail(r, -EINVAL, field->name);
-	else
-		host_atomic_set(at, (s32)value);
-}
-
-static void read_link(struct state_reader *r, const struct state_field *field,
-		      struct state_cursor *from, void *at)
-{
-	u64 number = state_take_number(from);
-
-	/* A context that an object is made for exists already. */
-	if (r->linking || field->kind == STATE_CONTEXT)
-		*(void **)at = state_object(r, field->kind, number);
-}
-
-static void read_list(struct state_reader *r, const struct state_field *field,
-		      struct state_cursor *from, void *at)
-{
-	while (r->linking && from->at < from->end && !from->bad && !r->err) {
-		void *object = state_object(r, field->kind, state_take_number(from));
-		struct bl_list *link = (struct bl_list *)((char *)object + field->element);
-
-		if (!object || bl_linked(link))
-			state_fail(r, -EINVAL, field->name);
-		else
-			bl_add_tail(at, link);
-	}
-}
-
-/* ---- todo lists ---------------------------------------------------------------------- */
-
-static struct binder_work *new_completion(struct state_reader *r)
-{
-	struct binder_work *work = host_alloc(&r->proc->host, sizeof(*work));
-
-	if (!work)
-		state_fail(r, -ENOMEM, "no memory for a completion");
-	return work;
-}
-
-/* The work that the stream names; NULL: refused. */
-static struct binder_work *find_work(struct state_reader *r, u64 type, u64 number, void *owner)
-{
-	struct binder_thread *thread = owner;
-	struct binder_notice *notice;
-	struct binder_node *node;
-
-	switch (type) {
-	case WORK_TRANSACTION:
-		return state_object(r, STATE_TRANSACTION, number);
-	case WORK_COMPLETE:
-	case WORK_COMPLETE_FROZEN:
-	case WORK_COMPLETE_SPAM:
-		return r->kind == STATE_THREAD ? new_completion(r) : NULL;
-	case WORK_ERROR:
-		if (r->kind != STATE_THREAD)
-			return NULL;
-		return number == 1 ? &thread->return_error.work : &thread->reply_error.work;
-	case WORK_NODE:
-		node = r->kind == STATE_NODE ? NULL : state_object(r, STATE_NODE, number);
-		return node ? &node->work : NULL;
-	default:
-		notice = r->kind == STATE_NODE ? NULL : state_object(r, STATE_NOTICE, number);
-		return notice && notice->work.type == type ? &notice->work : NULL;
-	}
-}
-
-static void read_works(struct state_reader *r, const struct state_field *field,
-		       struct state_cursor *from, void *at)
-{
-	while (r->linking && from->at < from->end && !from->bad && !r->err) {
-		u64 type = state_take_number(from), number = state_take_number(from);
-		void *owner = (char *)at - field->offset;
-		struct binder_work *work = from->bad ? NULL : find_work(r, type, number, owner);
-
-		if (work && type >= WORK_COMPLETE && type <= WORK_COMPLETE_SPAM)
-			binder_work_init(work, (enum binder_work_type)type);
-		if (!work || bl_linked(&work->link))
-			state_fail(r, -EINVAL, field->name);
-		else
-			bl_add_tail(at, &work->link);
-	}
-}
-
-static void read_own(struct state_reader *r, const struct state_field *field,
-		     struct state_cursor *from, void *object)
-{
-	struct state_part part = { .r = r, .from = from };
-
-	if (field->own->read != (r->linking ? READ_LINKING : READ_MAKING))
-		return;
-	field->own->pass(&part, object);
-	if (from->bad || from->at != from->end)
-		state_fail(r, -EINVAL, field->name);
-}
-
-typedef void (*read_function)(struct state_reader *r, const struct state_field *field,
-			      struct state_cursor *from, void *at);
-static const read_function read_types[FIELD_TYPES] = {
-	[FIELD_NUMBER] = read_number, [FIELD_ATOMIC] = read_atomic, [FIELD_LINK] = read_link,
-	[FIELD_LIST] = read_list,     [FIELD_WORKS] = read_works,   [FIELD_OWN] = read_own,
-};
 
 static void read_field(struct state_reader *r, const struct state_field *field,
 		       struct state_cursor *from, void *object)
 {
-	void *at = (char *)object + field->offset;
-	struct state_cursor part;
-	bool lost = field == binder_state_lost;
+	struct state_cursor bytes = take_field(field, from);
+	struct state_part part = { .r = r, .from = &bytes };
 
-	if (!state_is_part(field) && (lost || (r->linking && field->type <= FIELD_ATOMIC))) {
-		state_take_number(from); /* it was loaded in the first pass */
-	} else if (!state_is_part(field)) {
-		read_types[field->type](r, field, from, at);
-	} else {
-		part = state_take_part(from);
-		if (!lost)
-			read_types[field->type](r, field, &part,
-						field->type == FIELD_OWN ? object : at);
-		from->bad |= part.bad;
-	}
+	if (bytes.bad || field->read != (r->linking ? READ_LINKING : READ_MAKING) ||
+	    field == binder_state_lost)
+		return;
+	state_pass_field(&part, field, object);
+	if (bytes.bad || bytes.at != bytes.end)
+		state_fail(r, -EINVAL, field->name);
 }
 
 /* Reads the fields of a record, as far as this is done in the present pass. */
@@ -305,10 +175,10 @@ static void read_pass(struct state_reader *r, struct state_cursor from, bool lin
 static struct state_cursor begin_stream(struct state_reader *r, const void *bytes, size_t size)
 {
 	struct state_cursor from = { bytes, (const u8 *)bytes + size, false };
-	const u8 *first = state_take(&from, sizeof(magic));
+	const u8 *first = state_take(&from, STATE_MAGIC_SIZE);
 	u64 version = state_take_number(&from);
 
-	if (!first || host_memcmp(first, magic, sizeof(magic)) || from.bad) {
+	if (!first || host_memcmp(first, STATE_MAGIC, STATE_MAGIC_SIZE) || from.bad) {
 		r->err = -EINVAL;
 		if (r->why)
 			host_out(r->why, "this is no state of an engine");
@@ -317,6 +187,20 @@ static struct state_cursor begin_stream(struct state_reader *r, const void *byte
 	}
 	r->version = (u32)version;
 	return from;
+}
+
+/* Ends the references that only the making of contexts took. */
+static void forget_contexts(struct state_objects *objects)
+{
+	u32 i;
+
+	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++) {
+		struct binder_context *context = state_object_at(objects, STATE_CONTEXT, i);
+
+		/* A context that the host does not have ends with its last open. */
+		if (!host_state_context_id(context))
+			binder_context_put(context);
+	}
 }
 
 int binder_state_restore(const void *bytes, size_t size, struct host_out *why)
@@ -334,7 +218,7 @@ int binder_state_restore(const void *bytes, size_t size, struct host_out *why)
 	if (r.err)
 		state_left_free();
 	else
-		state_forget_contexts(&r.objects);
+		forget_contexts(&r.objects);
 	state_objects_free(&r.objects);
 	state_bytes_free(&r.procs);
 	return r.err;

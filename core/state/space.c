@@ -10,42 +10,6 @@
  */
 #include "state/state_stream.h"
 
-/* ---- buffers ------------------------------------------------------------------------- */
-
-static int compare_off(const struct bt_node *a, const struct bt_node *b)
-{
-	const struct buffer_range *x = bt_entry(a, struct buffer_range, by_off);
-	const struct buffer_range *y = bt_entry(b, struct buffer_range, by_off);
-
-	return x->off < y->off ? -1 : x->off > y->off;
-}
-
-static bool sizes_fit(const struct binder_buffer *b)
-{
-	return binder_buffer_align(b->data_size) + binder_buffer_align(b->offsets_size) +
-		       binder_buffer_align(b->extra_size) <=
-	       b->range.size;
-}
-
-bool state_enter_buffer(struct binder_proc *proc, struct binder_buffer *buffer)
-{
-	struct binder_alloc *alloc = &proc->alloc;
-	struct buffer_range *range = &buffer->range;
-
-	binder_assert_private(&alloc->lock);
-	if (range->off > alloc->size || !range->size || range->size > alloc->size - range->off ||
-	    range->off % 8 || range->size % 8 || !sizes_fit(buffer) ||
-	    alloc->nr_buffers >= BINDER_MAX_BUFFERS ||
-	    (buffer->async && range->size > alloc->async_free))
-		return false;
-	if (bt_insert(&alloc->space.by_off, &range->by_off, compare_off))
-		return false;
-	alloc->nr_buffers++;
-	if (buffer->async)
-		alloc->async_free -= range->size;
-	return true;
-}
-
 /* ---- gaps ---------------------------------------------------------------------------- */
 
 enum { GAP_LEFT = 1, GAP_RIGHT = 2, GAP_RED = 4, GAP_FLAGS = 3 /* bits */ };
@@ -57,23 +21,20 @@ static struct buffer_range *gap_of(struct bt_node *node)
 }
 
 /* Writes the gap of a range, then those below it. */
-static void write_gap(struct state_writer *w, const struct range_space *space,
-		      struct bt_node *node)
+static void write_gap(struct state_writer *w, struct bt_node *node)
 {
 	struct buffer_range *range = gap_of(node);
-	u64 number = range == &space->head ?
-			     0 :
-			     state_number_of(&w->objects, base_container_of(range,
-									    struct binder_buffer,
-									    range));
+	/* The head of the space is in no buffer, and has the number 0. */
+	u64 number = state_number_of(&w->objects,
+				     base_container_of(range, struct binder_buffer, range));
 
 	state_add_number(&w->record, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
 					  (node->right ? GAP_RIGHT : 0) |
 					  (node->red ? GAP_RED : 0));
 	if (node->left)
-		write_gap(w, space, node->left);
+		write_gap(w, node->left);
 	if (node->right)
-		write_gap(w, space, node->right);
+		write_gap(w, node->right);
 }
 
 static void write_gaps(struct state_writer *w, struct binder_proc *proc)
@@ -83,7 +44,7 @@ static void write_gaps(struct state_writer *w, struct binder_proc *proc)
 	binder_assert_private(&proc->alloc.lock);
 	state_add_number(&w->record, space->head.gap_user);
 	if (space->by_gap.top)
-		write_gap(w, space, space->by_gap.top);
+		write_gap(w, space->by_gap.top);
 }
 
 /* Computes the gaps, in a space whose tree of gaps is empty. False: ranges overlap. */
@@ -124,14 +85,7 @@ static struct buffer_range *read_gap_range(struct gap_reader *g, u64 number)
 	binder_assert_private(&g->proc->alloc.lock);
 	if (!number)
 		return &g->proc->alloc.space.head;
-	return buffer && ((struct binder_proc **)g->r->procs.bytes)[number - 1] == g->proc ?
-		       &buffer->range :
-		       NULL;
-}
-
-static bool is_red(const struct bt_node *node)
-{
-	return node && node->red;
+	return buffer && state_proc_of(g->r, (u32)number) == g->proc ? &buffer->range : NULL;
 }
 
 /*
@@ -158,7 +112,7 @@ static u32 read_gap(struct gap_reader *g, struct bt_node *parent, struct bt_node
 	g->left--;
 	if (left && number & GAP_RIGHT)
 		right = read_gap(g, node, &node->right, depth + 1);
-	if (left != right || (node->red && (!parent || is_red(node->left) || is_red(node->right))))
+	if (left != right || (node->red && (!parent || parent->red)))
 		return 0;
 	return left + !node->red;
 }
@@ -179,15 +133,13 @@ static void read_gaps(struct state_reader *r, struct state_cursor *from, struct 
 		state_fail(r, -EINVAL, "the free space of its mapping");
 }
 
-static void pass_gaps(struct state_part *part, void *object)
+void state_pass_gaps(struct state_part *part, void *object)
 {
 	if (part->w)
 		write_gaps(part->w, object);
 	else
 		read_gaps(part->r, part->from, object);
 }
-
-const struct state_own state_own_gaps = { pass_gaps, READ_LINKING };
 
 /* ---- pages --------------------------------------------------------------------------- */
 
@@ -267,7 +219,7 @@ static void read_pages(struct state_cursor *from, struct binder_alloc *alloc, u8
 	pages->high = (u32)high;
 }
 
-static void pass_pages(struct state_part *part, void *object)
+void state_pass_pages(struct state_part *part, void *object)
 {
 	struct binder_proc *proc = object;
 	u8 *populating;
@@ -284,5 +236,3 @@ static void pass_pages(struct state_part *part, void *object)
 		state_fail(part->r, -ENOMEM, "no memory");
 	host_free(populating);
 }
-
-const struct state_own state_own_pages = { pass_pages, READ_LINKING };

@@ -73,15 +73,13 @@ void state_left_free(void)
 {
 	state_bytes_free(&state_left.excess);
 	state_bytes_free(&state_left.loose);
-	state_left.refs = 0;
-	state_left.transactions = 0;
-	state_left.completions = 0;
+	state_left = (struct state_left){ { NULL } };
 }
 
 static void refuse_object(struct tally *c, enum state_kind kind, const void *object,
 			  const char *what)
 {
-	state_fail_at(c->r, kind, state_number_of(&c->r->objects, object), what);
+	state_fail_at(c->r, -EINVAL, kind, state_number_of(&c->r->objects, object), what);
 }
 
 static void add_left(struct tally *c, struct state_bytes *to, const void *left, size_t size)
@@ -98,9 +96,7 @@ static void add_loose(struct tally *c, const struct state_loose *loose)
 
 static struct binder_proc *proc_of_buffer(struct tally *c, const struct binder_buffer *buffer)
 {
-	u32 number = state_number_of(&c->r->objects, buffer);
-
-	return ((struct binder_proc **)c->r->procs.bytes)[number - 1];
+	return state_proc_of(c->r, state_number_of(&c->r->objects, buffer));
 }
 
 static bool is_oneway(const struct binder_transaction *t)
@@ -326,7 +322,6 @@ static void check_notice(struct tally *c, const struct binder_notice *notice)
 	if (!found_of(c, STATE_NOTICE, notice)->marks &&
 	    (!cleared || !bl_linked(&notice->work.link)))
 		refuse_object(c, STATE_NOTICE, notice, "nothing refers to it");
-	host_atomic_add(&notice->proc->nr_notices, 1);
 }
 
 /* ---- buffers ------------------------------------------------------------------------- */
@@ -559,7 +554,7 @@ static void check_all(struct tally *c)
 	CHECK_EACH(c, STATE_PROC, check_outstanding);
 	/* Each is in one list at most, so all are in that of their node. */
 	if (c->refs != c->r->objects.nr[STATE_REF])
-		state_fail_at(c->r, STATE_REF, c->refs, "a handle is in no list");
+		state_fail_at(c->r, -EINVAL, STATE_REF, c->refs, "a handle is in no list");
 	state_left.refs = c->refs;
 	state_left.transactions = c->most;
 }

@@ -74,6 +74,12 @@ static void *make_transaction(struct state_reader *r, struct state_cursor from)
 	return t;
 }
 
+static void *make_notice(struct state_reader *r, struct state_cursor from)
+{
+	(void)from;
+	return binder_notice_new(r->proc, WORK_DEATH, 0);
+}
+
 static void *make_world(struct state_reader *r, struct state_cursor from)
 {
 	(void)r;
@@ -102,23 +108,6 @@ static void init_node(struct state_reader *r, void *object)
 static void init_ref(struct state_reader *r, void *object)
 {
 	binder_ref_init(object, r->proc);
-}
-
-static void init_notice(struct state_reader *r, void *object)
-{
-	struct binder_notice *notice = object;
-
-	binder_work_init(&notice->work, WORK_DEATH);
-	notice->proc = r->proc;
-}
-
-static void init_buffer(struct state_reader *r, void *object)
-{
-	struct binder_buffer *buffer = object;
-
-	(void)r;
-	bt_init(&buffer->range.by_off);
-	bt_init(&buffer->range.by_gap);
 }
 
 /* ---- entering ------------------------------------------------------------------------ */
@@ -184,15 +173,38 @@ static void enter_node(struct state_reader *r, void *object)
 		state_fail(r, -EINVAL, "there are too many, or two with one address");
 }
 
+/* Is the place of the buffer in the space, and large enough for what is in it? */
+static bool buffer_fits(const struct binder_alloc *alloc, const struct binder_buffer *b)
+{
+	const struct buffer_range *range = &b->range;
+
+	binder_assert_private(&alloc->lock);
+	return range->off <= alloc->size && range->size && range->size <= alloc->size - range->off &&
+	       range->off % 8 == 0 && range->size % 8 == 0 &&
+	       binder_buffer_align(b->data_size) + binder_buffer_align(b->offsets_size) +
+		       binder_buffer_align(b->extra_size) <= range->size &&
+	       alloc->nr_buffers < BINDER_MAX_BUFFERS &&
+	       (!b->async || range->size <= alloc->async_free);
+}
+
 static void enter_buffer(struct state_reader *r, void *object)
 {
+	struct binder_alloc *alloc = &r->proc->alloc;
 	struct binder_buffer *buffer = object;
 
+	binder_assert_private(&alloc->lock);
 	state_add(&r->procs, &r->proc, sizeof(r->proc));
 	if (r->procs.failed)
 		state_fail(r, -ENOMEM, "no memory");
-	else if (!buffer->released && !state_enter_buffer(r->proc, buffer))
+	if (r->procs.failed || buffer->released)
+		return;
+	if (!buffer_fits(alloc, buffer) || !range_insert(&alloc->space, &buffer->range)) {
 		state_fail(r, -EINVAL, "its place in the mapping");
+		return;
+	}
+	alloc->nr_buffers++;
+	if (buffer->async)
+		alloc->async_free -= buffer->range.size;
 }
 
 static void enter_log(struct state_reader *r, void *object)
@@ -222,8 +234,9 @@ static const struct {
 	[STATE_THREAD] = { SIZE_AND_INIT(thread), .enter = enter_thread, .of_proc = true },
 	[STATE_NODE] = { SIZE_AND_INIT(node), .enter = enter_node },
 	[STATE_REF] = { SIZE_AND_INIT(ref), .of_proc = true },
-	[STATE_NOTICE] = { SIZE_AND_INIT(notice), .of_proc = true },
-	[STATE_BUFFER] = { SIZE_AND_INIT(buffer), .enter = enter_buffer, .of_proc = true },
+	[STATE_NOTICE] = { .make = make_notice, .of_proc = true },
+	[STATE_BUFFER] = { .size = sizeof(struct binder_buffer), .enter = enter_buffer,
+			   .of_proc = true },
 	[STATE_TRANSACTION] = { .make = make_transaction },
 	[STATE_LOG] = { .make = make_log, .enter = enter_log, .no_object = true },
 };
@@ -300,17 +313,4 @@ void state_link(struct state_reader *r, enum state_kind kind, void *object)
 		err = link_ref(object);
 	if (err)
 		state_fail(r, err, "its number, or its node");
-}
-
-void state_forget_contexts(struct state_objects *objects)
-{
-	u32 i;
-
-	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++) {
-		struct binder_context *context = state_object_at(objects, STATE_CONTEXT, i);
-
-		/* A context that the host does not have ends with its last open. */
-		if (!host_state_context_id(context))
-			binder_context_put(context);
-	}
 }

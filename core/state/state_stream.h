@@ -20,6 +20,10 @@
 #include "entities/world.h"
 #include "state/state_wire.h"
 
+/* How a stream begins. */
+#define STATE_MAGIC	 "anybindr"
+#define STATE_MAGIC_SIZE (sizeof(STATE_MAGIC) - 1)
+
 /* What a record describes. Numbers of the stream: they never change. */
 enum state_kind {
 	STATE_END = 0,
@@ -51,50 +55,31 @@ struct state_log {
 	u32 ring;
 };
 
-/* A part of an object that passes to the stream, or from it. */
+/* Where a field, or a part of several bytes, passes to or from. */
 struct state_part {
 	struct state_writer *w; /* NULL: it is read */
 	struct state_reader *r;
 	struct state_cursor *from;
 };
 
-/* A part of an object that a function of its own passes, in both directions. */
-struct state_own {
-	void (*pass)(struct state_part *part, void *object);
+struct state_field {
+	const char *name; /* "binder_thread.tid" */
+	/* How it passes, in both directions: by its type, @at in the object; or as no type does. */
+	void (*pass)(struct state_part *part, const struct state_field *field, void *at);
+	void (*own)(struct state_part *part, void *object);
 	enum {
 		READ_BEFORE, /* by the function that makes the object */
 		READ_MAKING, /* when the object is made */
 		READ_LINKING /* when all objects are made, because it refers to some */
 	} read;
-};
-
-enum state_type {
-	FIELD_NUMBER, /* a number of 1, 2, 4 or 8 bytes */
-	FIELD_ATOMIC,
-	FIELD_LINK,  /* a pointer to an object of @kind */
-	/* The types that follow are parts, whose size in bytes comes first. */
-	FIELD_LIST,  /* objects of @kind, in which the list's element is at @element */
-	FIELD_WORKS, /* a todo list */
-	FIELD_OWN,
-	FIELD_TYPES,
-};
-
-struct state_field {
-	const char *name; /* "binder_thread.tid" */
-	u8 type;	  /* enum state_type */
-	u8 kind;
-	u8 size;
+	bool is_part; /* its size in bytes comes first; else it is one number */
+	u8 kind; /* of the objects that it refers to */
+	u8 size; /* of a number: 1, 2, 4 or 8 bytes; nothing else runs, so an atomic is one, too */
 	u32 since; /* the first version of the stream that has it */
 	size_t offset;
-	size_t element;
-	u64 max; /* FIELD_NUMBER */
-	const struct state_own *own;
+	size_t element; /* of a list: where it is in these objects */
+	u64 max; /* of a number */
 };
-
-static inline bool state_is_part(const struct state_field *field)
-{
-	return field->type >= FIELD_LIST;
-}
 
 struct state_record {
 	const char *name; /* "binder_thread" */
@@ -102,15 +87,41 @@ struct state_record {
 	u32 nr;
 };
 
-extern const struct state_own state_own_context, state_own_world_stats, state_own_proc_stats,
-	state_own_proc_host, state_own_resources, state_own_to_parent, state_own_files,
-	state_own_pages, state_own_gaps, state_own_owner, state_own_log;
+void state_pass_number(struct state_part *part, const struct state_field *field, void *at);
+/* A pointer to an object; a list of objects; a todo list. */
+void state_pass_link(struct state_part *part, const struct state_field *field, void *at);
+void state_pass_list(struct state_part *part, const struct state_field *field, void *at);
+void state_pass_works(struct state_part *part, const struct state_field *field, void *at);
+
+typedef void state_pass_own(struct state_part *part, void *object);
+state_pass_own state_pass_context, state_pass_world_stats, state_pass_proc_stats,
+	state_pass_proc_host, state_pass_resources, state_pass_to_parent, state_pass_files,
+	state_pass_pages, state_pass_gaps, state_pass_owner, state_pass_log_context;
+
+static inline void state_pass_field(struct state_part *part, const struct state_field *field,
+				    void *object)
+{
+	if (field->own)
+		field->own(part, object);
+	else
+		field->pass(part, field, (char *)object + field->offset);
+}
+
+/* Where the work of each type is in an object; STATE_END: in none. By enum binder_work_type. */
+struct state_work {
+	enum state_kind kind;
+	size_t offset;
+};
+extern const struct state_work state_works[WORK_TYPES];
+
+static inline void *state_object_of_work(const struct binder_work *work)
+{
+	return (char *)work - state_works[work->type].offset;
+}
 
 /* By enum state_kind. */
 extern const struct state_record state_records[STATE_KINDS];
 
-/* For tests: the field with number @nr among all, from 0; NULL: there are fewer. */
-const struct state_field *binder_state_field(u32 nr);
 #ifdef BINDER_DEBUG
 /* For tests: the field that is written as zero, or empty, and restored as if it were not there. */
 extern const struct state_field *binder_state_lost;
@@ -182,12 +193,19 @@ struct state_reader {
 	struct state_log log;	  /* the present entry */
 };
 
+/* The process that has the buffer @number. */
+static inline struct binder_proc *state_proc_of(const struct state_reader *r, u32 number)
+{
+	return ((struct binder_proc **)r->procs.bytes)[number - 1];
+}
+
 /*
  * The restoring ends with @err, because of the present record or of object @number of @kind, and
  * with a sentence that ends with @what. Keeps the first failure.
  */
 void state_fail(struct state_reader *r, int err, const char *what);
-void state_fail_at(struct state_reader *r, enum state_kind kind, u32 number, const char *what);
+void state_fail_at(struct state_reader *r, int err, enum state_kind kind, u32 number,
+		   const char *what);
 
 /* The object with a number of the stream; 0: NULL. Refuses others. */
 void *state_object(struct state_reader *r, enum state_kind kind, u64 number);
@@ -195,12 +213,8 @@ void *state_object(struct state_reader *r, enum state_kind kind, u64 number);
 void *state_make(struct state_reader *r, enum state_kind kind, struct state_cursor from);
 /* Enters @object, whose fields are read, where it belongs. */
 void state_enter(struct state_reader *r, enum state_kind kind, void *object);
-/* Ends the references that only the making of contexts took. */
-void state_forget_contexts(struct state_objects *objects);
 /* All fields of a record are linked: enters its object where that was not possible before. */
 void state_link(struct state_reader *r, enum state_kind kind, void *object);
-/* Enters a buffer into the space of @proc, behind those before. False: there is no such place. */
-bool state_enter_buffer(struct binder_proc *proc, struct binder_buffer *buffer);
 
 /* ---- after restoring ----------------------------------------------------------------- */
 

@@ -8,23 +8,23 @@
  */
 #include "state/state_stream.h"
 
-
 /* tests/engine/state/test_state_members.py reads the tables, to find members that are in none. */
 #define STATE_SIZE(s, m) sizeof(((struct s *)0)->m)
-#define STATE_AT(s, m, type_) \
-	.name = #s "." #m, .type = type_, .since = 1, .offset = offsetof(struct s, m)
+#define FIELD(s, m, read_) \
+	.name = #s "." #m, .read = read_, .since = 1, .offset = offsetof(struct s, m)
 
 /* A number of which the engine relies on being no larger. */
 #define NUMBER_MAX(s, m, max_) \
-	{ STATE_AT(s, m, FIELD_NUMBER), .size = STATE_SIZE(s, m), .max = max_ }
+	{ FIELD(s, m, READ_MAKING), .pass = state_pass_number, .size = STATE_SIZE(s, m), .max = max_ }
 #define NUMBER(s, m) NUMBER_MAX(s, m, ~0ull >> (64 - 8 * STATE_SIZE(s, m)))
 #define BOOL(s, m) NUMBER_MAX(s, m, 1)
-#define ATOMIC(s, m) { STATE_AT(s, m, FIELD_ATOMIC), .size = STATE_SIZE(s, m) }
-#define LINK(s, m, kind_) { STATE_AT(s, m, FIELD_LINK), .kind = kind_ }
+#define LINK(s, m, kind_) \
+	{ FIELD(s, m, READ_LINKING), .pass = state_pass_link, .kind = kind_ }
 #define LIST(s, m, kind_, of, link_) \
-	{ STATE_AT(s, m, FIELD_LIST), .kind = kind_, .element = offsetof(struct of, link_) }
-#define WORKS(s, m) { STATE_AT(s, m, FIELD_WORKS) }
-#define OWN(s, m, own_) { STATE_AT(s, m, FIELD_OWN), .own = &own_ }
+	{ FIELD(s, m, READ_LINKING), .pass = state_pass_list, .is_part = true, .kind = kind_, \
+	  .element = offsetof(struct of, link_) }
+#define WORKS(s, m) { FIELD(s, m, READ_LINKING), .pass = state_pass_works, .is_part = true }
+#define OWN(s, m, own_, read) { FIELD(s, m, read), .own = own_, .is_part = true }
 
 #define ALL_LOOPER \
 	(LOOPER_REGISTERED | LOOPER_ENTERED | LOOPER_EXITED | LOOPER_INVALID | LOOPER_WAITING | \
@@ -33,13 +33,13 @@
 
 static const struct state_field world_fields[] = {
 	NUMBER(binder_world, last_serial),
-	ATOMIC(binder_world, last_id),
-	{ .name = "binder_stats_world", .type = FIELD_OWN, .since = 1,
-	  .own = &state_own_world_stats },
+	NUMBER(binder_world, last_id),
+	{ .name = "binder_stats_world", .read = READ_MAKING, .since = 1,
+	  .own = state_pass_world_stats, .is_part = true },
 };
 
 static const struct state_field context_fields[] = {
-	OWN(binder_context, name, state_own_context), /* first, because it is found by it */
+	OWN(binder_context, name, state_pass_context, READ_BEFORE), /* first, because it is found by it */
 	NUMBER(binder_context, manager_uid),
 	BOOL(binder_context, manager_uid_known),
 	LINK(binder_context, manager, STATE_NODE),
@@ -53,9 +53,9 @@ static const struct state_field proc_fields[] = {
 	NUMBER(binder_proc, default_priority.prio),
 	NUMBER(binder_proc, alloc.base),
 	NUMBER_MAX(binder_proc, alloc.size, BINDER_MAP_MAX_SIZE),
-	OWN(binder_proc, host, state_own_proc_host),
+	OWN(binder_proc, host, state_pass_proc_host, READ_MAKING),
 	BOOL(binder_proc, alloc.spam_reported),
-	OWN(binder_proc, stats, state_own_proc_stats),
+	OWN(binder_proc, stats, state_pass_proc_stats, READ_MAKING),
 	NUMBER(binder_proc, max_threads),
 	NUMBER(binder_proc, requested_threads),
 	NUMBER(binder_proc, requested_threads_started),
@@ -64,8 +64,8 @@ static const struct state_field proc_fields[] = {
 	BOOL(binder_proc, is_frozen),
 	BOOL(binder_proc, sync_recv),
 	BOOL(binder_proc, async_recv),
-	OWN(binder_proc, alloc.pages, state_own_pages),
-	OWN(binder_proc, alloc.space, state_own_gaps),
+	OWN(binder_proc, alloc.pages, state_pass_pages, READ_LINKING),
+	OWN(binder_proc, alloc.space, state_pass_gaps, READ_LINKING),
 	WORKS(binder_proc, todo),
 	WORKS(binder_proc, delivered_death),
 	WORKS(binder_proc, delivered_freeze),
@@ -115,7 +115,7 @@ static const struct state_field node_fields[] = {
 	NUMBER(binder_node, internal_strong),
 	NUMBER_MAX(binder_node, local_strong, 0x3fffffff),
 	NUMBER_MAX(binder_node, local_weak, 0x3fffffff),
-	ATOMIC(binder_node, pins),
+	NUMBER(binder_node, pins),
 	NUMBER(binder_node, local_pins),
 	BOOL(binder_node, has_strong),
 	BOOL(binder_node, has_weak),
@@ -161,12 +161,13 @@ static const struct state_field buffer_fields[] = {
 	BOOL(binder_buffer, released),
 	LINK(binder_buffer, transaction, STATE_TRANSACTION),
 	LINK(binder_buffer, target_node, STATE_NODE),
-	OWN(binder_buffer, resources, state_own_resources),
+	OWN(binder_buffer, resources, state_pass_resources, READ_LINKING),
 };
 
 static const struct state_field transaction_fields[] = {
 	/* first, because it is made for it */
-	{ .name = "owner", .type = FIELD_OWN, .since = 1, .own = &state_own_owner },
+	{ .name = "owner", .read = READ_BEFORE, .since = 1, .own = state_pass_owner,
+	  .is_part = true },
 	NUMBER(binder_transaction, debug_id),
 	NUMBER(binder_transaction, code),
 	NUMBER(binder_transaction, flags),
@@ -188,10 +189,10 @@ static const struct state_field transaction_fields[] = {
 	NUMBER(binder_transaction, to_tid),
 	LINK(binder_transaction, buffer, STATE_BUFFER),
 	BOOL(binder_transaction, counted),
-	OWN(binder_transaction, to_parent, state_own_to_parent),
+	OWN(binder_transaction, to_parent, state_pass_to_parent, READ_LINKING),
 	BOOL(binder_transaction, has_secctx),
 	NUMBER(binder_transaction, secctx),
-	OWN(binder_transaction, files, state_own_files),
+	OWN(binder_transaction, files, state_pass_files, READ_LINKING),
 };
 
 static const struct state_field log_fields[] = {
@@ -210,7 +211,7 @@ static const struct state_field log_fields[] = {
 	NUMBER(state_log, entry.ret),
 	NUMBER(state_log, entry.ret_param),
 	NUMBER(state_log, entry.ret_line),
-	OWN(state_log, context, state_own_log),
+	OWN(state_log, context, state_pass_log_context, READ_MAKING),
 };
 
 #define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
@@ -232,12 +233,3 @@ const struct state_record state_records[STATE_KINDS] = {
 #ifdef BINDER_DEBUG
 const struct state_field *binder_state_lost;
 #endif
-
-const struct state_field *binder_state_field(u32 nr)
-{
-	u32 kind;
-
-	for (kind = 0; kind < STATE_KINDS && nr >= state_records[kind].nr; kind++)
-		nr -= state_records[kind].nr;
-	return kind < STATE_KINDS ? &state_records[kind].fields[nr] : NULL;
-}

@@ -11,8 +11,6 @@
  */
 #include "state/state_stream.h"
 
-static const char magic[8] = "anybindr";
-
 /* ---- visiting ------------------------------------------------------------------------ */
 
 /* Gives @object the next number of its kind, unless it has one. */
@@ -27,11 +25,6 @@ static void visit_object(struct state_writer *w, enum state_kind kind, void *obj
 		w->err = -ENOMEM;
 }
 
-static void visit_transaction(struct state_writer *w, struct binder_transaction *t)
-{
-	visit_object(w, STATE_TRANSACTION, t);
-}
-
 /* Gives a number to something that is no object of a record. */
 static void set_number(struct state_writer *w, const void *key, u32 number)
 {
@@ -44,12 +37,10 @@ static void visit_works(struct state_writer *w, struct bl_list *todo)
 	struct binder_work *work;
 
 	bl_for_each(work, todo, link) {
-		if (work->type == WORK_TRANSACTION)
-			visit_transaction(w, bl_entry(&work->link, struct binder_transaction,
-						      work.link));
-		else if (work->type >= WORK_DEATH)
-			visit_object(w, STATE_NOTICE,
-				     bl_entry(&work->link, struct binder_notice, work.link));
+		enum state_kind kind = state_works[work->type].kind;
+
+		if (kind == STATE_TRANSACTION || kind == STATE_NOTICE)
+			visit_object(w, kind, state_object_of_work(work));
 	}
 }
 
@@ -58,7 +49,7 @@ static void visit_stack(struct state_writer *w, struct binder_thread *thread)
 	struct binder_transaction *t = thread->stack;
 
 	while (t && !w->err) {
-		visit_transaction(w, t);
+		visit_object(w, STATE_TRANSACTION, t);
 		if (binder_transaction_is_for_racy(t, thread)) {
 			set_number(w, state_served_key(t), 1);
 			t = t->to_parent;
@@ -72,7 +63,7 @@ static void visit_buffer(struct state_writer *w, struct binder_buffer *buffer)
 {
 	visit_object(w, STATE_BUFFER, buffer);
 	if (buffer->transaction)
-		visit_transaction(w, buffer->transaction);
+		visit_object(w, STATE_TRANSACTION, buffer->transaction);
 }
 
 static void visit_thread(struct state_writer *w, struct binder_thread *thread)
@@ -143,124 +134,29 @@ static void visit_all(struct state_writer *w)
 
 		binder_assert_private(&t->lock);
 		if (!t->from && t->from_parent)
-			visit_transaction(w, t->from_parent);
+			visit_object(w, STATE_TRANSACTION, t->from_parent);
 	}
 }
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-static u64 load_number(const void *at, u8 size)
-{
-	if (size == sizeof(u8))
-		return *(const u8 *)at;
-	if (size == sizeof(u16))
-		return *(const u16 *)at;
-	if (size == sizeof(u32))
-		return *(const u32 *)at;
-	return *(const u64 *)at;
-}
-
-static void write_number(struct state_writer *w, const struct state_field *field, const void *at)
-{
-	state_add_number(&w->record, load_number(at, field->size));
-}
-
-static void write_atomic(struct state_writer *w, const struct state_field *field, const void *at)
-{
-	(void)field;
-	state_add_number(&w->record, (u32)host_atomic_read(at));
-}
-
-static void write_link(struct state_writer *w, const struct state_field *field, const void *at)
-{
-	(void)field;
-	state_add_number(&w->record, state_number_of(&w->objects, *(void *const *)at));
-}
-
-static void write_list(struct state_writer *w, const struct state_field *field, const void *at)
-{
-	const struct bl_list *list = at, *link;
-	u32 number;
-
-	for (link = list->next; link != list; link = link->next) {
-		number = state_number_of(&w->objects, (const char *)link - field->element);
-		/* A call that was left behind gave this handle to a process that has ended. */
-		if (!number && field->kind == STATE_REF)
-			continue;
-		state_add_number(&w->record, number);
-	}
-}
-
-/* The number by which the reader finds @work again, which is in @todo. */
-static u32 work_number(const struct state_writer *w, const struct binder_work *work,
-		       const struct bl_list *todo)
-{
-	const struct binder_thread *thread;
-	const void *object;
-
-	switch (work->type) {
-	case WORK_COMPLETE:
-	case WORK_COMPLETE_FROZEN:
-	case WORK_COMPLETE_SPAM:
-		return 0;
-	case WORK_ERROR:
-		thread = base_container_of(todo, const struct binder_thread, todo);
-		return work == &thread->return_error.work ? 1 : 2;
-	case WORK_NODE:
-		object = bl_entry(work, struct binder_node, work);
-		break;
-	case WORK_TRANSACTION:
-		object = bl_entry(work, struct binder_transaction, work);
-		break;
-	default:
-		object = bl_entry(work, struct binder_notice, work);
-	}
-	return state_number_of(&w->objects, object);
-}
-
-static void write_works(struct state_writer *w, const struct state_field *field, const void *at)
-{
-	const struct bl_list *todo = at;
-	const struct binder_work *work;
-
-	(void)field;
-	bl_for_each(work, todo, link) {
-		state_add_number(&w->record, work->type);
-		state_add_number(&w->record, work_number(w, work, todo));
-	}
-}
-
-static void write_own(struct state_writer *w, const struct state_field *field, const void *object)
+static void write_field(struct state_writer *w, const struct state_field *field, void *object)
 {
 	struct state_part part = { .w = w };
-
-	field->own->pass(&part, (void *)object);
-}
-
-typedef void (*write_function)(struct state_writer *w, const struct state_field *field,
-			       const void *at);
-static const write_function write_types[FIELD_TYPES] = {
-	[FIELD_NUMBER] = write_number, [FIELD_ATOMIC] = write_atomic, [FIELD_LINK] = write_link,
-	[FIELD_LIST] = write_list,     [FIELD_WORKS] = write_works,   [FIELD_OWN] = write_own,
-};
-
-static void write_field(struct state_writer *w, const struct state_field *field, const void *object)
-{
-	const void *at = (const char *)object + field->offset;
 	struct state_bytes record = w->record;
 
 	if (field == binder_state_lost) {
 		state_add_number(&w->record, 0); /* as a number, or as the size of a part */
 		return;
 	}
-	if (!state_is_part(field)) {
-		write_types[field->type](w, field, at);
+	if (!field->is_part) {
+		state_pass_field(&part, field, object);
 		return;
 	}
 	/* The part is collected apart, because its size comes first. */
 	w->record = w->part;
 	w->record.used = 0;
-	write_types[field->type](w, field, field->type == FIELD_OWN ? object : at);
+	state_pass_field(&part, field, object);
 	w->part = w->record;
 	w->record = record;
 	state_add_number(&w->record, w->part.used);
@@ -269,7 +165,7 @@ static void write_field(struct state_writer *w, const struct state_field *field,
 
 /* ---- records ------------------------------------------------------------------------- */
 
-static void put_record(struct state_writer *w, enum state_kind kind, const void *object)
+static void put_record(struct state_writer *w, enum state_kind kind, void *object)
 {
 	const struct state_record *record = &state_records[kind];
 	u32 version = 1, i;
@@ -330,7 +226,7 @@ int binder_state_write(u32 version, struct binder_state *state)
 	binder_assert_unlocked();
 	if (version < BINDER_STATE_OLDEST || version > BINDER_STATE_VERSION)
 		w.err = -EINVAL;
-	state_add(&w.stream, magic, sizeof(magic));
+	state_add(&w.stream, STATE_MAGIC, STATE_MAGIC_SIZE);
 	state_add_number(&w.stream, version);
 	if (!w.err)
 		visit_all(&w);

@@ -44,7 +44,7 @@ static u32 nr_fields(const char *name)
 	const struct state_field *field;
 	u32 found = 0, nr;
 
-	for (nr = 0; (field = binder_state_field(nr)); nr++)
+	for (nr = 0; (field = field_at(nr)); nr++)
 		found += !strncmp(field->name, name, strlen(name));
 	return found;
 }
@@ -126,7 +126,7 @@ static void work(struct shared *shared)
 	u32 nr;
 
 	while ((nr = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED),
-		field = binder_state_field(nr))) {
+		field = field_at(nr))) {
 		const char *name = field->name;
 		const struct unmissed *unlooked = unmissed_of(name);
 		char line[400];
@@ -184,8 +184,8 @@ int fields_main(u32 workers)
 	while (wait(NULL) > 0)
 		;
 	for (i = 0; i < nr; i++)
-		if (!unmissed_of(binder_state_field(i)->name))
-			tap_case(&tap, shared->found[i], binder_state_field(i)->name);
+		if (!unmissed_of(field_at(i)->name))
+			tap_case(&tap, shared->found[i], field_at(i)->name);
 	printf("# %u fields; of them %u are listed with a reason\n", nr, shared->listed);
 	return tap_end(&tap);
 }

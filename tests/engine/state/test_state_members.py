@@ -2,7 +2,7 @@
 """Finds members of the engine's structures that are lost when its state is handed over.
 
 Each member of a structure that the state consists of is in a table of fields
-(core/state/tables.c), is named by a function that writes a part (own.c, space.c beside it), or
+(core/state/tables.c), is named by a function that passes a part (pass.c, space.c beside it), or
 stands in tests/engine/state/unwritten, with the reason: STRUCT.MEMBER reason. What stands there
 must be there, and must not be written.
 """
@@ -13,7 +13,7 @@ import re
 from building import TOP
 
 TABLES = "core/state/tables.c"
-FUNCTIONS = ("core/state/own.c", "core/state/space.c")
+FUNCTIONS = ("core/state/pass.c", "core/state/space.c")
 UNWRITTEN = "tests/engine/state/unwritten"
 # What the state consists of; what these embed is found from here.
 ROOTS = ["binder_world", "binder_context", "binder_proc", "binder_thread", "binder_node",
@@ -23,7 +23,7 @@ ROOTS = ["binder_world", "binder_context", "binder_proc", "binder_thread", "bind
 FREE = re.compile(r"bt_node|bt_root|binder_lock|binder_pi_mutex")
 OPAQUE = re.compile(r"bl_list|host_\w+")
 STRUCT = re.compile(r"^struct (?:LOCKABLE )?(\w+) \{\n(.*?)^\}", re.M | re.S)
-FIELD = re.compile(r"\b(NUMBER|NUMBER_MAX|BOOL|ATOMIC|LINK|LIST|WORKS|OWN)\((\w+), ([\w.]+)[,)]")
+FIELD = re.compile(r"\b(NUMBER|NUMBER_MAX|BOOL|LINK|LIST|WORKS|OWN)\((\w+), ([\w.]+)[,)]")
 ENTRY = re.compile(r"(\w+)\.(\w+)\s+(\S.*)")
 
 

@@ -36,6 +36,16 @@ static const struct unmissed {
 };
 #define NR_UNMISSED (sizeof(unmissed) / sizeof(unmissed[0]))
 
+/* The field with number @nr among all, from 0; NULL: there are fewer. */
+static inline const struct state_field *field_at(u32 nr)
+{
+	u32 kind;
+
+	for (kind = 0; kind < STATE_KINDS && nr >= state_records[kind].nr; kind++)
+		nr -= state_records[kind].nr;
+	return kind < STATE_KINDS ? &state_records[kind].fields[nr] : NULL;
+}
+
 /* NULL: the simulator looks for it. */
 static inline const struct unmissed *unmissed_of(const char *field)
 {

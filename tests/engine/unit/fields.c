@@ -69,7 +69,7 @@ int unit_fields(void (*before)(void), void (*after)(void))
 			tap_case(&tap, false, tests);
 		}
 	}
-	for (nr = 0; (field = binder_state_field(nr)); nr++) {
+	for (nr = 0; (field = field_at(nr)); nr++) {
 		const struct unmissed *entry = unmissed_of(field->name);
 
 		if (!entry || !entry->tests)
