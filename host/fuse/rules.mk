@@ -53,7 +53,7 @@ $(BIN)/anybinderd-$(1): $$(filter-out $(2:%.c=$(OBJ)/fuse-asan/%.o),$$(FUSE_ASAN
 endef
 comma := ,
 STATE_VERSION_SRCS := $(addprefix core/state/,read.c write.c) \
-	$(addprefix host/fuse/handover/,give.c take.c)
+	$(addprefix host/fuse/handover/,give.c peer.c take.c)
 HELPER_VERSION_SRCS := $(addprefix host/fuse/fds/,helper/helper_main.c helper_process.c)
 SERVER_VERSION_SRCS := $(addprefix host/fuse/,server_process.c start/supervisor.c)
 $(eval $(call fuse_version,next,$(STATE_VERSION_SRCS) $(HELPER_VERSION_SRCS) host/fuse/names/layout.c,\

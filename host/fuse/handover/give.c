@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* A program starts; then clients wait. */
@@ -46,12 +45,9 @@ struct give {
 
 static bool refuse_give(struct give *give, enum handover_result result, const char *reason)
 {
-	struct peer_message message = { .kind = PEER_REFUSED, .version = PEER_VERSION };
-
 	give->end->result = result;
 	snprintf(give->end->reason, sizeof(give->end->reason), "%s", reason);
-	snprintf(message.text, sizeof(message.text), "%s", reason);
-	peer_send(give->socket, &message, NULL, 0);
+	peer_say(give->socket, PEER_REFUSED, reason, NULL, 0);
 	return false;
 }
 
@@ -67,8 +63,6 @@ static bool receive_hello(struct give *give)
 	u32 nr;
 	int got = peer_receive(give->socket, &hello, &give->successor, 1, &nr, HELLO_MS);
 
-	if (!nr)
-		give->successor = -1;
 	if (got <= 0 || hello.kind != PEER_HELLO || !nr)
 		return refuse_give(give, HANDOVER_FAILED, got ?
 				   "the installed program ended as it started: the log says why" :
@@ -90,32 +84,25 @@ static bool receive_hello(struct give *give)
 static int make_file(const struct save *save)
 {
 	int file = memfd_create("state", MFD_CLOEXEC);
-	const struct iovec parts[] = { { save->records.bytes, save->records.size },
-				       { save->engine.bytes, save->engine.size } };
-	bool ok = file >= 0;
 
-	for (size_t i = 0; ok && i < 2; i++)
-		for (size_t at = 0; ok && at < parts[i].iov_len; ) {
-			ssize_t done = write(file, (const char *)parts[i].iov_base + at,
-					     parts[i].iov_len - at);
-
-			ok = done > 0;
-			at += ok ? (size_t)done : 0;
-		}
-	if (!ok && file >= 0)
+	/* Such a file takes all bytes at once, unless there is no memory. */
+	if (file >= 0 &&
+	    write(file, save->records.bytes, save->records.size) == (ssize_t)save->records.size &&
+	    write(file, save->engine.bytes, save->engine.size) == (ssize_t)save->engine.size)
+		return file;
+	if (file >= 0)
 		close(file);
-	return ok ? file : -1;
+	return -1;
 }
 
 static bool send_fds(const struct give *give)
 {
 	const struct record_writer *records = &give->save.records;
-	struct peer_message message = { .kind = PEER_FILES, .version = PEER_VERSION };
 	bool ok = true;
 
 	for (u32 at = 0; ok && at < records->nr_fds; at += MESSAGE_FDS_MAX)
-		ok = peer_send(give->socket, &message, records->fds + at,
-			       lower_of(records->nr_fds - at, MESSAGE_FDS_MAX));
+		ok = peer_say(give->socket, PEER_FILES, "", records->fds + at,
+			      lower_of(records->nr_fds - at, MESSAGE_FDS_MAX));
 	return ok;
 }
 
@@ -164,13 +151,11 @@ static bool receive_ready(struct give *give)
 
 static bool commit_give(struct give *give)
 {
-	struct peer_message message = { .kind = PEER_COMMIT, .version = PEER_VERSION };
-
 	if (give->dry_run) {
 		give->end->result = HANDOVER_DRY_RUN_DONE;
 		return false;
 	}
-	if (!peer_send(give->socket, &message, NULL, 0))
+	if (!peer_say(give->socket, PEER_COMMIT, "", NULL, 0))
 		return refuse_give(give, HANDOVER_FAILED, "the successor ended when it was ready");
 	give->end->result = HANDOVER_DONE;
 	return true;

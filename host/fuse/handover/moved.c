@@ -3,8 +3,9 @@
  * Writes the state of the daemon while all threads rest, and restores that of a predecessor: the
  * daemon's records (moved_*.c), and the engine's own stream (core.h) between them.
  *
- * The records are read three times: for what everything else needs; for what the engine's stream
- * refers to; and, after the engine, for what refers to the engine.
+ * The records are read four times: for what everything else needs; for what the engine's stream
+ * refers to; after the engine, for what refers to the engine; and, when the predecessor is gone, for
+ * calls that it has left without a reply.
  */
 #include "base/daemon_log.h"
 #include "events/stage_records.h"
@@ -30,9 +31,6 @@ static void save_session(struct save *save)
 		.period = expire_stamp(),
 		.next_minor = layout_next_minor(),
 		.stages_on = stages_are_on(),
-		.nr_opens = save->nr_opens,
-		.nr_calls = save->nr_calls,
-		.nr_files = save->nr_files,
 	};
 
 	record_put(&save->records, RECORD_SESSION, &session, sizeof(session), NULL, 0);
@@ -54,7 +52,6 @@ int save_all(struct save *save, u32 engine_version)
 
 	daemon_self->handover->save = save;
 	daemon_self->handover->attempt++;
-	save->engine_version = engine_version;
 	save_names(save);
 	error = binder_state_write(engine_version, &save->engine);
 	if (error)
@@ -76,32 +73,32 @@ void save_free(struct save *save)
 
 /* ---- objects by their numbers ---- */
 
-/* The slot of @number, or the free one where it belongs. */
-static void **slot_of(const struct by_number *table, u64 number)
+static int compare_numbers(const void *a, const void *b)
 {
-	u32 at = (u32)((number * 0x9e3779b97f4a7c15ull) >> 32);
+	u64 x = **(const u64 *const *)a;
+	u64 y = **(const u64 *const *)b;
 
-	while (table->slots[at & (table->nr - 1)] &&
-	       *(u64 *)table->slots[at & (table->nr - 1)] != number)
-		at++;
-	return &table->slots[at & (table->nr - 1)];
-}
-
-void *by_number_find(const struct by_number *table, u64 number)
-{
-	return *slot_of(table, number);
+	return x < y ? -1 : x > y;
 }
 
 void by_number_insert(struct by_number *table, void *object)
 {
-	*slot_of(table, *(u64 *)object) = object;
+	table->objects[table->nr++] = object;
 }
 
-static bool make_table(struct by_number *table, u32 nr)
+static bool sort_table(const struct by_number *table)
 {
-	table->nr = nr;
-	table->slots = calloc(nr, sizeof(*table->slots));
-	return table->slots;
+	qsort(table->objects, table->nr, sizeof(*table->objects), compare_numbers);
+	return true;
+}
+
+void *by_number_find(const struct by_number *table, u64 number)
+{
+	const u64 *key = &number;
+	void **found = bsearch(&key, table->objects, table->nr, sizeof(*table->objects),
+			       compare_numbers);
+
+	return found ? *found : NULL;
 }
 
 /* ---- restoring ---- */
@@ -115,7 +112,7 @@ static bool restore_session(struct restore *restore, const struct record *record
 }
 
 /* When a record is read. */
-enum pass { FIRST, BEFORE_ENGINE, AFTER_ENGINE };
+enum pass { FIRST, BEFORE_ENGINE, AFTER_ENGINE, SETTLING };
 
 struct reading {
 	enum pass pass;
@@ -135,7 +132,7 @@ static const struct reading readings[RECORD_TYPES] = {
 	[RECORD_PENDING] = { AFTER_ENGINE, restore_pending, "a thread's files" },
 	[RECORD_JOB] = { AFTER_ENGINE, restore_job, "an installation of files" },
 	[RECORD_HANDLE] = { AFTER_ENGINE, restore_text, "an open text" },
-	[RECORD_LEFT] = { AFTER_ENGINE, restore_left, "a call that was left behind" },
+	[RECORD_LEFT] = { SETTLING, restore_left, "a call that was left behind" },
 };
 
 static bool fail_restore(struct restore *restore, const char *format, const char *what)
@@ -166,22 +163,20 @@ static bool read_pass(struct restore *restore, enum pass pass)
 	       fail_restore(restore, "the records are %s", "damaged");
 }
 
-/* Room for as many opens, files and entries as there are records, in hash tables half full. */
+/* Room for as many opens, files and entries as there are records. */
 static bool make_tables(struct restore *restore)
 {
 	struct record_reader *records = &restore->records;
 	struct record record;
-	u32 nr = 64;
-	u32 slots = 64;
+	u32 nr = 1;
 
 	records->at = 0;
 	while (record_next(records, &record))
 		nr++;
-	while (slots < 2 * nr)
-		slots *= 2;
+	restore->opens.objects = calloc(nr, sizeof(void *));
+	restore->files.objects = calloc(nr, sizeof(void *));
 	restore->entries = calloc(nr, sizeof(*restore->entries));
-	return make_table(&restore->opens, slots) && make_table(&restore->files, slots) &&
-	       restore->entries;
+	return restore->opens.objects && restore->files.objects && restore->entries;
 }
 
 static bool restore_engine(struct restore *restore, const void *bytes, size_t size)
@@ -209,7 +204,8 @@ bool restore_all(struct restore *restore, const void *engine, size_t engine_size
 	     (daemon_self->helper ||
 	      fail_restore(restore, "%s is missing", "the helper process")) &&
 	     layout_restore() && restore->start_threads(restore->options) &&
-	     read_pass(restore, BEFORE_ENGINE) &&
+	     read_pass(restore, BEFORE_ENGINE) && sort_table(&restore->opens) &&
+	     sort_table(&restore->files) &&
 	     restore_engine(restore, engine, engine_size) && read_pass(restore, AFTER_ENGINE);
 	if (!ok)
 		return fail_restore(restore, "%s", "the daemon could not be started");
@@ -225,19 +221,18 @@ void restore_settle(struct restore *restore)
 	binder_state_settle();
 	account_set_unlimited(false);
 	restore_begin_opens(restore);
-	restore_reply_to_left(restore);
+	read_pass(restore, SETTLING);
 	if (restore->session.stages_on)
 		stages_start();
 }
 
 void restore_free(struct restore *restore)
 {
-	for (u32 i = 0; restore->opens.slots && i < restore->opens.nr; i++)
-		free(restore->opens.slots[i]);
-	free(restore->opens.slots);
-	free(restore->files.slots);
+	for (u32 i = 0; i < restore->opens.nr; i++)
+		free(restore->opens.objects[i]);
+	free(restore->opens.objects);
+	free(restore->files.objects);
 	free(restore->entries);
-	free(restore->left);
 	record_close_fds(&restore->records);
 	daemon_self->handover->restore = NULL;
 }

@@ -24,9 +24,7 @@ struct session_record {
 	u32 period;		/* of expire.h */
 	u32 next_minor;
 	u32 stages_on;
-	u32 nr_opens;		/* how many records are charged to users, which is only written */
-	u32 nr_calls;
-	u32 nr_files;
+	u32 unused[3];		/* counts of records, until 1.0 */
 };
 
 /* The fields of RECORD_LEFT: a request whose call was left behind. */
@@ -43,18 +41,14 @@ struct left_record {
 struct save {
 	struct record_writer records;
 	struct binder_state engine;
-	u32 engine_version;
-	u32 nr_opens;
-	u32 nr_calls;
-	u32 nr_files;
 	u32 nr_left;
 	struct record_writer entries;	/* only bytes: pointers by their numbers, less one */
 };
 
-/* Objects by the u64 number that each begins with: a hash table that never grows. */
+/* Objects by the u64 number that each begins with; in no order until all are inserted. */
 struct by_number {
-	void **slots;
-	u32 nr;			/* a power of two */
+	void **objects;
+	u32 nr;
 };
 
 /* An open that was read, for the engine's restoring of the same open. */
@@ -74,10 +68,8 @@ struct restore {
 	struct record_reader records;
 	struct by_number opens;		/* struct restored_open */
 	struct by_number files;		/* struct host_file */
-	struct entry **entries;		/* as above */
+	struct entry **entries;		/* by their numbers */
 	u32 nr_entries;
-	struct left_record *left;	/* calls that were left behind */
-	u32 nr_left;
 	char why[160];			/* it failed: a sentence */
 };
 
@@ -99,9 +91,9 @@ bool restore_all(struct restore *restore, const void *engine, size_t engine_size
 void restore_settle(struct restore *restore);
 void restore_free(struct restore *restore);
 
-/* The object @number; NULL: there is none. */
-void *by_number_find(const struct by_number *table, u64 number);
 void by_number_insert(struct by_number *table, void *object);
+/* After the records that the engine's stream refers to: the object @number; NULL: there is none. */
+void *by_number_find(const struct by_number *table, u64 number);
 
 /* ---- by kind; each restores one record, or returns false: no memory, or damaged ---- */
 
@@ -128,7 +120,6 @@ void save_calls(struct save *save);
 bool restore_call(struct restore *restore, const struct record *record);
 bool restore_request(struct restore *restore, const struct record *record);
 bool restore_left(struct restore *restore, const struct record *record);
-void restore_reply_to_left(const struct restore *restore);
 
 /* What is under way for the threads of an open; then all that is left. */
 void save_pending(struct save *save, const struct open_file *file);

@@ -52,7 +52,6 @@ void save_call(struct save *save, const struct host_thread *thread, enum saved_p
 	const struct call_place at = { thread->proc->open_id, place,
 				       expire_stamp() - thread->request.stamp };
 
-	save->nr_calls++;
 	record_begin(&save->records, RECORD_CALL, &call_layout, (const void *[]){ &at, thread });
 	record_end(&save->records);
 }
@@ -169,32 +168,22 @@ bool restore_request(struct restore *restore, const struct record *record)
 	return backlog_push_request(&request);
 }
 
-bool restore_left(struct restore *restore, const struct record *record)
-{
-	struct left_record *left = realloc(restore->left, (restore->nr_left + 1) * sizeof(*left));
-
-	if (!left)
-		return false;
-	restore->left = left;
-	record_get(record, &left[restore->nr_left], sizeof(*left));
-	return left[restore->nr_left++].out_size <= HOST_ARG_SIZE;
-}
-
 /*
  * A call that was left behind is one that a signal interrupts: the client is told how much of its
  * commands was executed, and goes on from there.
  */
-void restore_reply_to_left(const struct restore *restore)
+bool restore_left(struct restore *restore, const struct record *record)
 {
-	for (u32 i = 0; i < restore->nr_left; i++) {
-		const struct left_record *left = &restore->left[i];
-		bool consumed = left->is_ioctl &&
-				ABI_IOC_NR(left->cmd) == ABI_IOC_NR(BINDER_WRITE_READ);
+	struct left_record left;
+	bool consumed;
 
-		if (left->is_ioctl)
-			session_reply_ioctl(left->unique, -EINTR, left->arg,
-					    consumed ? left->out_size : 0);
-		else
-			session_reply_status(left->unique, -EINTR);
-	}
+	(void)restore;
+	record_get(record, &left, sizeof(left));
+	consumed = ABI_IOC_NR(left.cmd) == ABI_IOC_NR(BINDER_WRITE_READ) &&
+		   left.out_size <= HOST_ARG_SIZE;
+	if (left.is_ioctl)
+		session_reply_ioctl(left.unique, -EINTR, left.arg, consumed ? left.out_size : 0);
+	else
+		session_reply_status(left.unique, -EINTR);
+	return true;
 }

@@ -82,26 +82,21 @@ static const struct record_layout job_layout = RECORD_LAYOUT(job_fields);
 
 /* ---- writing ---- */
 
-static void save_file(struct save *save, struct host_file *file)
+static void save_file(struct host_file *file, void *arg)
 {
+	struct save *save = arg;
 	const struct file_place place = { .is_closing = !atomic_load(&file->refs) };
 
 	if (file->saved == daemon_self->handover->attempt)
 		return;
 	file->saved = daemon_self->handover->attempt;
-	save->nr_files++;
 	record_begin(&save->records, RECORD_FILE, &file_layout, (const void *[]){ file, &place });
 	record_end(&save->records);
 }
 
-static void see_closing(struct host_file *file, void *save)
-{
-	save_file(save, file);
-}
-
 u64 host_state_file_id(const struct host_file *file)
 {
-	save_file(daemon_self->handover->save, (struct host_file *)file);
+	save_file((struct host_file *)file, daemon_self->handover->save);
 	return file->id;
 }
 
@@ -109,7 +104,7 @@ u64 host_state_file_id(const struct host_file *file)
 static void save_all_files(struct save *save, struct host_file **files, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		save_file(save, files[i]);
+		save_file(files[i], save);
 }
 
 static void put_numbers(struct save *save, struct host_file **files, u32 nr)
@@ -180,7 +175,7 @@ void save_files(struct save *save)
 {
 	struct helper_state helper;
 
-	fds_visit_closing(see_closing, save);
+	fds_visit_closing(save_file, save);
 	fds_visit_jobs(see_job, save);
 	fds_save_helper(&helper);
 	record_begin(&save->records, RECORD_HELPER, &helper_layout, (const void *[]){ &helper });
@@ -234,9 +229,9 @@ struct host_file *host_state_file_restore(u64 id)
 void restore_close_unused(struct restore *restore)
 {
 	for (u32 i = 0; i < restore->files.nr; i++) {
-		struct host_file *file = restore->files.slots[i];
+		struct host_file *file = restore->files.objects[i];
 
-		if (file && !atomic_load(&file->refs)) {
+		if (!atomic_load(&file->refs)) {
 			atomic_store(&file->refs, 1);
 			fds_put(file);
 		}

@@ -161,23 +161,20 @@ bool restore_entry(struct restore *restore, const struct record *record)
 	struct entry_place place;
 	struct entry *dir;
 	struct entry *entry = NULL;
+	bool is_made;
 
 	record_get_fields(&restore->records, record, &entry_layout, (void *[]){ &like, &place });
 	if (record->size >= sizeof(name) || place.parent > restore->nr_entries)
 		return false;
 	memcpy(name, record->bytes, record->size);
 	dir = restore_find_entry(restore, place.parent);
-	if (dir && like.kind == ENTRY_DEVICE && !place.is_unlinked)
+	is_made = like.kind == ENTRY_DEVICE || (dir && layout_is_logs_proc(dir));
+	if ((dir || !place.parent) && !place.is_unlinked)
 		entry = adopt_entry(dir, &like);
-	if (!entry && (like.kind == ENTRY_DEVICE || (dir && layout_is_logs_proc(dir)))) {
-		entry = dir ? make_entry(restore, place.parent, &like, place.is_unlinked) : NULL;
-		if (!entry)
-			return false;
-	} else if (!entry && (dir || !place.parent)) {
-		entry = adopt_entry(dir, &like);
-	}
+	if (!entry && is_made && dir)
+		entry = make_entry(restore, place.parent, &like, place.is_unlinked);
 	restore->entries[restore->nr_entries++] = entry;
-	return true;
+	return entry || !is_made;
 }
 
 bool restore_inode(struct restore *restore, const struct record *record)

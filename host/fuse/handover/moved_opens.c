@@ -70,7 +70,6 @@ void save_open(struct save *save, struct open_file *file)
 				 proc->nr_id_ranges * sizeof(*proc->id_ranges));
 		if (proc->context)
 			record_put_bytes(&save->records, proc->context, strlen(proc->context) + 1);
-		save->nr_opens++;
 	}
 	record_end(&save->records);
 }
@@ -173,9 +172,9 @@ struct host_thread *restore_find_thread(const struct restore *restore, u64 open_
 bool restore_check_opens(struct restore *restore)
 {
 	for (u32 i = 0; i < restore->opens.nr; i++) {
-		const struct restored_open *open = restore->opens.slots[i];
+		const struct restored_open *open = restore->opens.objects[i];
 
-		if (open && !open->released && !open->file->proc)
+		if (!open->released && !open->file->proc)
 			return false;
 	}
 	return true;
@@ -184,9 +183,9 @@ bool restore_check_opens(struct restore *restore)
 void restore_begin_opens(struct restore *restore)
 {
 	for (u32 i = 0; i < restore->opens.nr; i++) {
-		const struct restored_open *open = restore->opens.slots[i];
+		const struct restored_open *open = restore->opens.objects[i];
 
-		if (open && !open->released)
+		if (!open->released)
 			open_file_restore(open->file);
 	}
 }

@@ -39,33 +39,23 @@ static const struct record_layout text_layout = RECORD_LAYOUT(text_fields);
 
 /* ---- writing ---- */
 
-static void put_events(struct save *save, struct text_place *place,
-		       const struct events_reader *reader)
-{
-	struct events_reader_state state;
-	size_t nr;
-	struct event_record *pending = events_save(reader, &state, &nr);
-
-	place->is_events = true;
-	record_begin(&save->records, RECORD_HANDLE, &text_layout,
-		     (const void *[]){ place, &state });
-	record_put_bytes(&save->records, pending, nr * sizeof(*pending));
-	free(pending);
-}
-
 void save_text(struct save *save, u64 number, const struct open_text *file)
 {
-	struct text_place place = { .number = number, .uid = file->uid };
+	const struct text_place place = { number, save_number_of(save, file->entry), file->uid,
+					  file->events != NULL };
+	struct events_reader_state state;
+	struct event_record *pending = NULL;
+	size_t nr = 0;
 
-	place.entry = save_number_of(save, file->entry);
-	if (file->events) {
-		put_events(save, &place, file->events);
-	} else {
-		record_begin(&save->records, RECORD_HANDLE, &text_layout,
-			     (const void *[]){ &place, NULL });
+	if (file->events)
+		pending = events_save(file->events, &state, &nr);
+	record_begin(&save->records, RECORD_HANDLE, &text_layout,
+		     (const void *[]){ &place, file->events ? &state : NULL });
+	record_put_bytes(&save->records, pending, nr * sizeof(*pending));
+	if (!file->events)
 		record_put_bytes(&save->records, file->text.data, file->text.size);
-	}
 	record_end(&save->records);
+	free(pending);
 }
 
 /* ---- restoring ---- */

@@ -3,8 +3,10 @@
 #include "handover/peer.h"
 
 #include "base/message.h"
+#include "core.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -24,6 +26,17 @@ bool peer_send(int socket, const struct peer_message *message, const int *fds, u
 {
 	set_time_limit(socket, SO_SNDTIMEO, SEND_MS);
 	return message_send_fds(socket, message, sizeof(*message), fds, nr);
+}
+
+bool peer_say(int socket, enum peer_kind kind, const char *text, const int *fds, u32 nr)
+{
+	struct peer_message message = {
+		.kind = kind, .version = PEER_VERSION, .oldest = PEER_OLDEST,
+		.engine_version = BINDER_STATE_VERSION, .engine_oldest = BINDER_STATE_OLDEST,
+	};
+
+	snprintf(message.text, sizeof(message.text), "%s", text);
+	return peer_send(socket, &message, fds, nr);
 }
 
 int peer_receive(int socket, struct peer_message *message, int *fds, u32 max, u32 *nr,

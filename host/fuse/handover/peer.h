@@ -38,6 +38,8 @@ struct peer_message {
 
 /* Sends @message, with @nr descriptors. False: the other one has ended, or does not receive. */
 bool peer_send(int socket, const struct peer_message *message, const int *fds, u32 nr);
+/* The same for a message of @kind with @text and the versions of this program. */
+bool peer_say(int socket, enum peer_kind kind, const char *text, const int *fds, u32 nr);
 
 /*
  * Receives a message within @timeout_ms, and at most @max descriptors at @fds, *@nr of them. 1;

@@ -25,10 +25,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef ANYBINDER_VERSION
-#define ANYBINDER_VERSION "unknown"
-#endif
-
 /* For the next message; COMMIT comes within milliseconds, or the predecessor is stopped. */
 #define MESSAGE_MS 10000
 #define COMMIT_MS 30000
@@ -46,22 +42,10 @@ struct take {
 	u64 restored_ns;
 };
 
-static bool say_to_predecessor(const struct take *take, enum peer_kind kind, const char *text,
-			       const int *fds, u32 nr)
-{
-	struct peer_message message = {
-		.kind = kind, .version = PEER_VERSION, .oldest = PEER_OLDEST,
-		.engine_version = BINDER_STATE_VERSION, .engine_oldest = BINDER_STATE_OLDEST,
-	};
-
-	snprintf(message.text, sizeof(message.text), "%s", text);
-	return peer_send(take->socket, &message, fds, nr);
-}
-
 static bool say_hello(const struct take *take)
 {
 	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	bool ok = self >= 0 && say_to_predecessor(take, PEER_HELLO, ANYBINDER_VERSION, &self, 1);
+	bool ok = self >= 0 && peer_say(take->socket, PEER_HELLO, ANYBINDER_VERSION, &self, 1);
 
 	if (self >= 0)
 		close(self);
@@ -118,7 +102,7 @@ static bool receive_fds(struct take *take, struct handover_end *end)
 		return true;
 	end_with(end, HANDOVER_REFUSED, "the successor cannot have as many descriptors as the "
 		 "predecessor: raise the limit (ulimit -n)");
-	say_to_predecessor(take, PEER_REFUSED, end->reason, NULL, 0);
+	peer_say(take->socket, PEER_REFUSED, end->reason, NULL, 0);
 	return false;
 }
 
@@ -152,7 +136,7 @@ static void go_on(struct take *take, struct handover_end *end)
 
 	worker_set_self(worker);
 	restore_settle(&take->restore);
-	end->left_behind = take->restore.nr_left;
+	end->left_behind = take->state.left_behind;
 	end->pause_us = us_until(take, clock_now_ns());
 	gate_open();
 	pool_reopen();
@@ -176,11 +160,11 @@ static bool take_over(struct take *take, struct handover_end *end)
 	if (!restore_all(&take->restore, take->bytes + take->state.records_size,
 			 take->state.engine_size)) {
 		end_with(end, HANDOVER_REFUSED, take->restore.why);
-		say_to_predecessor(take, PEER_REFUSED, end->reason, NULL, 0);
+		peer_say(take->socket, PEER_REFUSED, end->reason, NULL, 0);
 		return false;
 	}
 	take->restored_ns = clock_now_ns();
-	say_to_predecessor(take, PEER_READY, "", NULL, 0);
+	peer_say(take->socket, PEER_READY, "", NULL, 0);
 	if (!wait_for_commit(take, end))
 		return false;
 	go_on(take, end);

@@ -15,10 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef ANYBINDER_VERSION
-#define ANYBINDER_VERSION "unknown"
-#endif
-
 struct option_def {
 	const char *name;
 	const char *argument;	/* NULL: the option takes none */
