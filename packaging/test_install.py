@@ -87,9 +87,13 @@ def test_a_page_for_each_command(there):
     groups = text[text.index("\nInstance:\n"):text.index("\nOptions:\n")]
     commands = re.findall(r"^  ([a-z]+) ", groups, re.M)
     assert len(commands) > 10
+    version, = variable("VERSION")
     for name in commands:
-        assert re.search(r"^\.SH OPTIONS", there.read(f"share/man/man1/anybinder-{name}.1"), re.M)
-    assert re.search("max.*procs", there.read("share/man/man8/anybinderd.8"))
+        page = there.read(f"share/man/man1/anybinder-{name}.1")
+        assert re.search(r"^\.SH OPTIONS", page, re.M)
+        assert f'"anybinder {version}"' in page
+    page = there.read("share/man/man8/anybinderd.8")
+    assert re.search("max.*procs", page) and f'"anybinder {version}"' in page
 
 
 def test_completions(there):

@@ -18,6 +18,9 @@ const COMPLETIONS: [(Shell, &str); 3] = [
     (Shell::Fish, "fish/vendor_completions.d/anybinder.fish"),
 ];
 
+/// What each manual page names as its origin.
+const SOURCE: &str = concat!("anybinder ", env!("CARGO_PKG_VERSION"));
+
 /// Names that are known only while the system runs, services, methods and devices, are asked for.
 /// The words are those of the line, as bash divides names at `:` and `@`.
 const NAMES_FOR_BASH: &str = r#"
@@ -79,6 +82,7 @@ fn write_pages(directory: &Path, command: &clap::Command, name: &str) -> Result<
         .bin_name(name.replace('-', " "));
     let mut text = Vec::new();
     Man::new(page)
+        .source(SOURCE)
         .render(&mut text)
         .doing(|| format!("making the manual page of {name}"))?;
     write(&directory.join(format!("{name}.1")), &text)?;
@@ -104,7 +108,7 @@ fn daemon_page() -> Result<Vec<u8>> {
     let (usage, rest) = help.split_once('\n').unwrap_or((&help, ""));
     let (description, options) = rest.split_once("\n\n").unwrap_or((rest, ""));
     let mut page = Roff::new();
-    page.control("TH", ["anybinderd", "8"])
+    page.control("TH", ["anybinderd", "8", SOURCE])
         .control("SH", ["NAME"])
         .text([roman(
             "anybinderd - Android Binder devices served from user space",
