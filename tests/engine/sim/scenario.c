@@ -380,7 +380,7 @@ static void direct(void *arg)
 		fiber_pause(scenario_random(scenario, 3000));
 		process_new(scenario, false);
 	}
-	disturb_begin(scenario);
+	accidents_begin(scenario);
 	for (i = 0; i < rounds; i++) {
 		director_wait_idle(scenario);
 		scenario_log("the director intervenes");

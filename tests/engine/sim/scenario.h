@@ -9,7 +9,7 @@
  * actor.c         what a thread does, and how it handles the returns that it reads
  * transactions.c  made, sent, checked when they arrive
  * model.c         what is due: handles, objects, notices, calls
- * disturb.c       deaths, signals, holes in memory, overwriting, reclaim, reports
+ * accidents.c     deaths, signals, holes in memory, overwriting, reclaim, reports
  * audit.c         what must hold of the engine's own state
  * hand_over.c     the engine is written, destroyed and restored
  * fields.c        whether a lost field of what is written would be found
@@ -333,8 +333,8 @@ static inline u64 object_cookie(const struct process *process, u32 object)
 	return (u64)process->id << 32 | object;
 }
 
-/* disturb.c */
-void disturb_begin(struct scenario *scenario);
+/* accidents.c */
+void accidents_begin(struct scenario *scenario);
 struct process *pick_process(struct scenario *scenario, bool killable);
 /* Freezes or thaws @target, and asks for its state. */
 void actor_freeze(struct actor *a, struct process *target, bool enable, u32 timeout_ms);

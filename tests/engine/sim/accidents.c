@@ -166,7 +166,7 @@ static void run(void *arg)
 	}
 }
 
-void disturb_begin(struct scenario *scenario)
+void accidents_begin(struct scenario *scenario)
 {
 	static struct strike strikes[sizeof(disturbances) / sizeof(disturbances[0])];
 	u32 i;
