@@ -118,7 +118,7 @@ pub struct Misfit {
 
 impl Misfit {
     /// The same in the value of which the part is `step`.
-    fn within(self, step: fmt::Arguments<'_>) -> Misfit {
+    pub fn within(self, step: fmt::Arguments<'_>) -> Misfit {
         Misfit {
             path: format!("{step}{}", self.path),
             ..self
@@ -200,6 +200,14 @@ fn text<'v>(kind: &str, value: &'v Value) -> Result<&'v str, String> {
     value.as_str().ok_or_else(|| mismatch(kind, value))
 }
 
+/// What a decoder makes of an object: the word for it that is in the value, and its number.
+fn numbered<'w>(value: &Value, words: &[&'w str]) -> Option<(&'w str, u64)> {
+    let found = words
+        .iter()
+        .find_map(|word| Some((*word, value.get(word)?)));
+    found.and_then(|(word, number)| Some((word, number.as_u64()?)))
+}
+
 /// Adds to an error which element of an array it is about.
 fn element<T, E: Into<Misfit>>(index: usize, outcome: Result<T, E>) -> Result<T, Misfit> {
     outcome.map_err(|err| {
@@ -235,7 +243,19 @@ pub fn hex_bytes(hex: &str) -> Option<Vec<u8>> {
     digits.chunks(2).map(byte).collect()
 }
 
-impl Encoder<'_> {
+impl<'a> Encoder<'a> {
+    /// Writes a parcel by the types of a library.
+    pub fn new(library: &'a Library, format: Format) -> Self {
+        let parcel = Parcel {
+            format,
+            ..Parcel::default()
+        };
+        Encoder {
+            parcel,
+            library: Some(library),
+        }
+    }
+
     /// What the user calls a type: as in the `.aidl` files, or as on the command line.
     fn name<'k>(&self, kind: &'k Kind) -> &'k str {
         match self.library {
@@ -288,8 +308,14 @@ impl Encoder<'_> {
             }
             Kind::String16 => parcel.string16(text(name, value)?),
             Kind::String8 => parcel.string8(text(name, value)?),
-            Kind::Binder => parcel.binder(text(name, value)?),
-            Kind::File => parcel.file(text(name, value)?),
+            Kind::Binder => match numbered(value, &["handle", "object"]) {
+                Some((what, number)) => parcel.binder(&format!("{what} {number}")),
+                None => parcel.binder(text(name, value)?),
+            },
+            Kind::File => match numbered(value, &["fd"]) {
+                Some((_, number)) => parcel.file(&format!("/proc/self/fd/{number}")),
+                None => parcel.file(text(name, value)?),
+            },
             Kind::RawFile => parcel.object(Object::File(text(name, value)?.into())),
             Kind::Holder => return Err("a ParcelableHolder can only be null here".into()),
             Kind::Declared(entry) => return self.declared(entry, value, depth),

@@ -4,7 +4,9 @@ use crate::aidl::library::{Called, Entry};
 use crate::aidl::syntax::Direction;
 use crate::aidl::Library;
 use crate::decode::Decoder;
+use crate::encode::{empty, Encoder, Format, Misfit, Parcel};
 use crate::status::{self, Exception};
+use crate::types::Kind;
 use serde_json::{Map, Value};
 
 /// What a service answers.
@@ -83,4 +85,73 @@ pub fn answer(
     }
     check_end(decoder)?;
     Ok(Ok(answer))
+}
+
+/// What stands for the interface of an argument that is to be a new object of it.
+const NEW: &str = "new";
+
+/// Writes the arguments that the caller passes, without the header. An object of which only `new`
+/// is said becomes `new INTERFACE`.
+///
+/// * `given`: by their names; a missing one is an error
+pub fn request(
+    (library, entry): (&Library, &Entry),
+    called: &Called,
+    given: &Map<String, Value>,
+    format: Format,
+) -> Result<Parcel, Misfit> {
+    let mut encoder = Encoder::new(library, format);
+    for argument in &called.method.arguments {
+        let kind = library.kind_of(entry, &argument.kind)?;
+        if argument.direction == Direction::Out {
+            // The service makes an array of this length.
+            if let Some(None) = kind.dimensions.first() {
+                encoder.parcel.word(0);
+            }
+            continue;
+        }
+        let name = &argument.name;
+        let value = given.get(name).ok_or_else(|| Misfit {
+            path: name.clone(),
+            what: "it is missing".to_string(),
+        })?;
+        let new = match (&kind.kind, value.as_str()) {
+            (Kind::Binder, Some(NEW)) => library.resolve(entry, &argument.kind.path),
+            _ => None,
+        };
+        let new = new.map(|found| Value::from(format!("{NEW} {}", found.name)));
+        let written = encoder.value(&kind, new.as_ref().unwrap_or(value), 0);
+        written.map_err(|misfit| misfit.within(format_args!("{name}")))?;
+    }
+    Ok(encoder.parcel)
+}
+
+/// Writes a reply without an exception.
+///
+/// * `result`, `out`: what is not given is zero or has no contents
+pub fn reply(
+    (library, entry): (&Library, &Entry),
+    called: &Called,
+    (result, out): (Option<&Value>, &Map<String, Value>),
+    format: Format,
+) -> Result<Parcel, Misfit> {
+    let mut encoder = Encoder::new(library, format);
+    encoder.parcel.word(0);
+    let kind = library.kind_of(entry, &called.method.result)?;
+    match (kind.is_void(), result) {
+        (true, None | Some(Value::Null)) => {}
+        (true, Some(_)) => return Err("the method returns nothing".into()),
+        (false, value) => {
+            encoder.value(&kind, value.unwrap_or(&empty(&kind)), 0)?;
+        }
+    }
+    let written = called.method.arguments.iter();
+    for argument in written.filter(|one| one.direction != Direction::In) {
+        let kind = library.kind_of(entry, &argument.kind)?;
+        let name = &argument.name;
+        let value = out.get(name).cloned().unwrap_or_else(|| empty(&kind));
+        let written = encoder.value(&kind, &value, 0);
+        written.map_err(|misfit| misfit.within(format_args!(".{name}")))?;
+    }
+    Ok(encoder.parcel)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types and values of a command line: `i32 5`, `array of s16 a,b`, `handle of NAME`, `bytes 00ff`,
 //! `file PATH`, `null`.
+use crate::aidl::syntax::Body;
 use crate::encode::{hex_bytes, Encoder};
 use crate::types::{Kind, Type, WORDS};
 use serde_json::Value;
@@ -88,6 +89,45 @@ pub fn write(encoder: &mut Encoder, words: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// What is wrong with JSON, and where.
+fn json_error(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = match text.split_once(" at line ") {
+        _ if error.is_eof() => "it ends too early",
+        Some((what, _)) => what,
+        None => &text,
+    };
+    let (line, column) = (error.line(), error.column());
+    format!("its JSON is wrong in line {line}, column {column}: {what}")
+}
+
+/// A word of the command line, of a type of `.aidl` files, as JSON: only what has parts is written
+/// so.
+pub fn word_value(kind: &Type, word: &str) -> Result<Value, String> {
+    let json = || match serde_json::from_str(word) {
+        Err(error) if word.starts_with(['{', '[']) => Err(json_error(&error)),
+        read => Ok(read.unwrap_or_else(|_| Value::from(word))),
+    };
+    let is_binder = matches!(kind.kind, Kind::Binder);
+    if word == "null" && (kind.is_nullable || is_binder) {
+        return Ok(Value::Null);
+    }
+    if !kind.dimensions.is_empty() {
+        return Ok(match json()? {
+            Value::String(text) if !matches!(kind.kind, Kind::Byte) => {
+                text.split(',').map(str::trim).map(Value::from).collect()
+            }
+            number @ Value::Number(_) => Value::Array(vec![number]),
+            value => value,
+        });
+    }
+    match &kind.kind {
+        Kind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => json(),
+        _ if word.starts_with('"') => json(),
+        _ => Ok(Value::from(word)),
+    }
 }
 
 /// One part of a reply.

@@ -6,10 +6,9 @@ use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::say;
 use anybinder_parcel::aidl::library::{Called, Entry};
-use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{empty, Encoder, Parcel as Plan};
+use anybinder_parcel::encode::Format;
 use anybinder_parcel::{header, method};
 use anybinder_rpc::parcel_bytes;
 use rsbinder::{
@@ -86,25 +85,6 @@ impl Callback {
         }
     }
 
-    /// What it answers, or why it cannot.
-    fn answer(&self, library: &Library, called: &Called) -> std::result::Result<Plan, String> {
-        let mut encoder = Encoder {
-            parcel: Plan::default(),
-            library: Some(library),
-        };
-        encoder.parcel.word(0);
-        if called.method.result.path != "void" {
-            let kind = library.kind_of(&self.entry, &called.method.result)?;
-            encoder.value(&kind, &empty(&kind), 0)?;
-        }
-        let written = called.method.arguments.iter();
-        for argument in written.filter(|one| one.direction != Direction::In) {
-            let kind = library.kind_of(&self.entry, &argument.kind)?;
-            encoder.value(&kind, &empty(&kind), 0)?;
-        }
-        Ok(encoder.parcel)
-    }
-
     fn call(&self, code: TransactionCode, data: &[u8], reply: &mut Parcel) -> rsbinder::Result<()> {
         let library = self.library();
         let methods = library.methods(&self.entry).unwrap_or_default();
@@ -114,7 +94,10 @@ impl Callback {
         let read = method::arguments(&library, &self.entry, &called, &mut decoder);
         let outcome = read.and_then(|arguments| {
             self.tell(&called, arguments);
-            self.answer(&library, &called)
+            let nothing = (None, &Map::new());
+            let answer =
+                method::reply((&library, &self.entry), &called, nothing, Format::default());
+            answer.map_err(String::from)
         });
         match outcome {
             Ok(plan) => parcel_bytes::write(reply, &plan.data),

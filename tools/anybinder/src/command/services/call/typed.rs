@@ -2,20 +2,21 @@
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::callback::{Calls, Received};
 use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
-use super::request::{called_as, exception_error, Arguments, Call, ObjectArgument, NEW};
+use super::request::{called_as, exception_error, Arguments, Call, ObjectArgument};
 use crate::command::services::interface_files::{interface, open, say_doubts, signature};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::library::{Called, Entry};
-use anybinder_parcel::aidl::syntax::{Body, Direction};
+use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{Encoder, Format, Parcel};
+use anybinder_parcel::encode::{Format, Parcel};
 use anybinder_parcel::method;
 use anybinder_parcel::status::Exception;
-use anybinder_parcel::types::{Kind as ValueKind, Type};
+use anybinder_parcel::types::Kind as ValueKind;
+use anybinder_parcel::words::word_value;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
@@ -70,46 +71,6 @@ pub fn method_named(library: &Library, entry: &Entry, name: &str) -> Result<Call
     })
 }
 
-/// What is wrong with JSON, and where.
-fn json_error(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let what = match text.split_once(" at line ") {
-        _ if error.is_eof() => "it ends too early",
-        Some((what, _)) => what,
-        None => &text,
-    };
-    let (line, column) = (error.line(), error.column());
-    format!("its JSON is wrong in line {line}, column {column}: {what}")
-}
-
-/// A word of the command line as JSON: only what has parts is written as JSON.
-fn word_value(kind: &Type, word: &str) -> std::result::Result<Value, String> {
-    let json = || match serde_json::from_str(word) {
-        Err(error) if word.starts_with(['{', '[']) => Err(json_error(&error)),
-        read => Ok(read.unwrap_or_else(|_| Value::from(word))),
-    };
-    let is_binder = matches!(kind.kind, ValueKind::Binder);
-    if word == "null" && (kind.is_nullable || is_binder) {
-        return Ok(Value::Null);
-    }
-    if !kind.dimensions.is_empty() {
-        return Ok(match json()? {
-            Value::String(text) if !matches!(kind.kind, ValueKind::Byte) => {
-                text.split(',').map(str::trim).map(Value::from).collect()
-            }
-            number @ Value::Number(_) => Value::Array(vec![number]),
-            value => value,
-        });
-    }
-    match &kind.kind {
-        ValueKind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => {
-            json()
-        }
-        ValueKind::String16 if word.starts_with('"') => json(),
-        _ => Ok(Value::from(word)),
-    }
-}
-
 /// Writes the arguments of a method.
 pub fn write(
     library: &Library,
@@ -117,51 +78,34 @@ pub fn write(
     called: &Called,
     (words, format): (&[String], Format),
 ) -> Result<Parcel> {
-    let mut encoder = Encoder {
-        parcel: Parcel {
-            format,
-            ..Parcel::default()
-        },
-        library: Some(library),
-    };
     let mut rest = words.iter();
-    for argument in &called.method.arguments {
-        let bad = |err: String| Error::usage(format!("{}: {err}.", argument.name));
+    let mut given = Map::new();
+    let taken = called.method.arguments.iter();
+    for argument in taken.filter(|one| one.direction != Direction::Out) {
+        let name = &argument.name;
+        let bad = |err: String| Error::usage(format!("{name}: {err}."));
         let kind = library.kind_of(entry, &argument.kind).map_err(bad)?;
-        if argument.direction == Direction::Out {
-            // The service makes an array of this length.
-            if let Some(None) = kind.dimensions.first() {
-                encoder.parcel.word(0);
-            }
-            continue;
-        }
         let word = rest.next().ok_or_else(|| {
             Error::usage(format!(
-                "The argument {} is missing: {} is needed.",
-                argument.name,
+                "The argument {name} is missing: {} is needed.",
                 signature(called)
             ))
         })?;
-        let value = match (word.as_str(), &kind.kind) {
-            ("new", ValueKind::Binder) => {
-                let found = library.resolve(entry, &argument.kind.path);
-                let found = found.ok_or_else(|| bad("new needs an interface".to_string()))?;
-                Value::from(format!("{NEW}{}", found.name))
+        if word == "new" && library.resolve(entry, &argument.kind.path).is_none() {
+            if let ValueKind::Binder = kind.kind {
+                return Err(bad("new needs an interface".to_string()));
             }
-            _ => word_value(&kind, word).map_err(bad)?,
-        };
-        encoder.value(&kind, &value, 0).map_err(|misfit| {
-            let place = format!("{}{}", argument.name, misfit.path);
-            Error::usage(format!("{place}: {}.", misfit.what))
-        })?;
+        }
+        given.insert(name.clone(), word_value(&kind, word).map_err(bad)?);
     }
-    match rest.next() {
-        None => Ok(encoder.parcel),
-        Some(word) => Err(Error::usage(format!(
+    if let Some(word) = rest.next() {
+        return Err(Error::usage(format!(
             "The argument {word} is too many: {} is needed.",
             signature(called)
-        ))),
+        )));
     }
+    method::request((library, entry), called, &given, format)
+        .map_err(|misfit| Error::usage(format!("{}: {}.", misfit.path, misfit.what)))
 }
 
 /// The arguments that are objects, for messages.
