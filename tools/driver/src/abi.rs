@@ -152,6 +152,7 @@ pub const BR_TRANSACTION: u32 = number(READ, b'r', 2, TRANSACTION_SIZE);
 pub const BR_TRANSACTION_CONTEXT: u32 = number(READ, b'r', 2, TRANSACTION_CONTEXT_SIZE);
 pub const BR_REPLY: u32 = number(READ, b'r', 3, TRANSACTION_SIZE);
 pub const BR_DEAD_REPLY: u32 = number(0, b'r', 5, 0);
+pub const BR_TRANSACTION_COMPLETE: u32 = number(0, b'r', 6, 0);
 pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
 pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
 pub const BR_RELEASE: u32 = number(READ, b'r', 9, POINTER_COOKIE);

@@ -64,6 +64,8 @@ pub struct Driver {
     input: Vec<u8>,
     /// The return that told of the last failure.
     failure: u32,
+    /// The driver has told of the end of a call or a reply that was sent.
+    is_complete: bool,
 }
 
 /// The address in a return about an object of this process.
@@ -93,6 +95,7 @@ impl Driver {
             only_replies: true,
             input: vec![0; READ_SIZE],
             failure: 0,
+            is_complete: false,
         };
         driver.command(abi::BC_ENTER_LOOPER, &[]);
         driver
@@ -347,6 +350,38 @@ impl Driver {
         self.failure == abi::BR_DEAD_REPLY
     }
 
+    /// Calls an object and waits for its reply, as long as that takes; None if the call failed. A
+    /// one-way call has an empty reply. Calls that come in meanwhile are part of this one; `serve`
+    /// answers them, and takes all other events.
+    pub fn call_serving(
+        &mut self,
+        (handle, code, flags): (u32, u32, u32),
+        parcel: Parcel,
+        serve: &mut dyn FnMut(&mut Driver, Event),
+    ) -> io::Result<Option<TransactionData>> {
+        self.flush()?;
+        self.transaction(false, handle, code, flags, parcel);
+        let is_oneway = flags & abi::TF_ONE_WAY != 0;
+        loop {
+            let mut events = Vec::new();
+            self.is_complete = false;
+            self.write_read(READ_SIZE, &mut events)?;
+            // All that this thread is told of what it has sent comes with one read.
+            let sent = is_oneway && self.is_complete;
+            let mut outcome = sent.then(|| Some(TransactionData::default()));
+            for event in events {
+                match event {
+                    Event::Reply(reply) => outcome = Some(Some(reply)),
+                    Event::Failed => outcome = Some(None),
+                    other => serve(self, other),
+                }
+            }
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
+    }
+
     fn refuse(&mut self, transaction: &TransactionData) {
         self.free(transaction);
         if transaction.flags & abi::TF_ONE_WAY == 0 {
@@ -396,6 +431,20 @@ impl Driver {
             events.extend(self.exchange()?);
         }
         Ok(events)
+    }
+
+    /// Writes the commands and waits for an event, in one call of the driver where that is
+    /// possible. Other threads may do so, too. None, if a signal comes.
+    pub fn receive(&mut self) -> io::Result<Vec<Event>> {
+        let mut events = Vec::new();
+        loop {
+            let is_first = self.has_commands();
+            self.write_read(READ_SIZE, &mut events)?;
+            // Answers to counts are written with what is written next.
+            if !events.is_empty() || !(is_first || self.has_commands()) {
+                return Ok(events);
+            }
+        }
     }
 
     /// Writes the commands.
@@ -473,6 +522,7 @@ impl Driver {
                 }
                 abi::BR_RELEASE => events.push(Event::Released(pointer_of(&payload))),
                 // The end of a one-way call or of a reply of ours.
+                abi::BR_TRANSACTION_COMPLETE => self.is_complete = true,
                 _ => {}
             }
         }
