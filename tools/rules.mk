@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The anybinder command, and the device plugin for Kubernetes.
-RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench cli client driver events mount parcel rpc servicemanager) -type f) \
+RUST_SOURCES := $(shell find $(addprefix tools/,anybinder bench cli client driver events fake mount parcel rpc servicemanager) -type f) \
 	tools/Cargo.toml tools/Cargo.lock
 # With RUST_TARGET, for another architecture than this machine's.
 RUST_BUILD = $(call RUST_RUN,build)

@@ -36,7 +36,7 @@ struct Cli {
     state_dir: Option<PathBuf>,
 
     /// After how many seconds to give up; 0 for never. Not for run, servicemanager, export, link,
-    /// bridge and disturb, which last as long as what they start or serve
+    /// bridge, fake and disturb, which last as long as what they start or serve
     /// [default: 60; up, down, upgrade, doctor: 180; demo, bench, watch, trace: 0]
     #[arg(long, global = true, value_name = "SECONDS", env = "ANYBINDER_TIMEOUT")]
     timeout: Option<u32>,

@@ -6,12 +6,15 @@ use anybinder_mount::context::Context;
 use std::process::ExitCode;
 
 pub mod disturb;
+pub mod fake;
 pub mod fuzz;
 mod random;
 pub mod replay;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
+    /// Register services that answer as told
+    Fake(fake::Arguments),
     /// Delay, fail or drop calls to a service
     Disturb(disturb::Arguments),
     /// Make recorded calls again, and compare the replies
@@ -23,13 +26,14 @@ pub enum Command {
 impl Command {
     pub fn run_mode(&self) -> RunMode {
         match self {
-            Command::Disturb(_) => ENDLESS,
+            Command::Fake(_) | Command::Disturb(_) => ENDLESS,
             Command::Replay(_) | Command::Fuzz(_) => LONG,
         }
     }
 
     pub fn run(&self, context: &Context) -> Result<ExitCode> {
         match self {
+            Command::Fake(arguments) => fake::run(context, arguments),
             Command::Disturb(arguments) => disturb::run(context, arguments),
             Command::Replay(arguments) => replay::run(context, arguments),
             Command::Fuzz(arguments) => fuzz::run(context, arguments),

@@ -25,6 +25,16 @@ pub struct Entry {
     pub(super) file: Arc<FileScope>,
 }
 
+impl FileScope {
+    /// Whether it is the file NAME.aidl.
+    pub(super) fn is_of(&self, name: &str) -> bool {
+        self.source
+            .path
+            .file_stem()
+            .is_some_and(|stem| stem == name)
+    }
+}
+
 impl Entry {
     /// A place in its file as file and line, for messages.
     pub fn place(&self, at: usize) -> String {

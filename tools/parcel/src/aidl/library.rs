@@ -15,6 +15,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// More files are not searched for an interface.
+const MAX_SEARCHED: usize = 200;
+
 #[derive(Default)]
 pub struct Library {
     sources: Sources,
@@ -89,6 +92,22 @@ impl Library {
             self.load(source);
         }
         self.known(name)
+    }
+
+    /// The interface, if one file alone declares one of its own name; None among very many files.
+    pub fn only_interface(&self) -> Option<Arc<Entry>> {
+        let stems = self.sources.names(MAX_SEARCHED)?;
+        let of_stem = |stem: &String| {
+            drop(self.find(stem));
+            let entries = self.entries.borrow();
+            let mut found = entries.values().filter(|one| {
+                let is_own = one.declaration.name == *stem && one.file.is_of(stem);
+                is_own && matches!(one.declaration.body, Body::Interface { .. })
+            });
+            found.next().cloned()
+        };
+        let mut found = stems.iter().filter_map(of_stem);
+        found.next().filter(|_| found.next().is_none())
     }
 
     /// Reads a file, once.

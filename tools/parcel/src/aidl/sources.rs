@@ -162,6 +162,11 @@ impl Sources {
         }
     }
 
+    /// The names before `.aidl`, unless there are more.
+    pub fn names(&self, most: usize) -> Option<Vec<String>> {
+        (self.files.len() <= most).then(|| self.files.keys().cloned().collect())
+    }
+
     /// The files that may declare a name, in their order.
     pub fn of(&self, name: &str) -> Vec<&Source> {
         let parts = name.split('.').filter_map(|part| self.files.get(part));

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which services there are and what they answer, as a command line and a file say it. A file has a
+//! METHOD = ANSWER in a line, below the [NAME] or [NAME INTERFACE] of their service; `#` begins a
+//! line that is a comment.
+use crate::answer_text::{key_and_value, with_arguments, Reader};
+use crate::interface::Interface;
+use crate::prepared::{Answers, Behaviour, Writer};
+use crate::serve::Fake;
+use crate::step::Step;
+use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_driver::driver::Driver;
+use anybinder_parcel::aidl::Library;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A service to register.
+pub struct Named {
+    pub name: String,
+    pub interface: Option<String>,
+}
+
+/// METHOD=ANSWER of a service.
+pub struct Line {
+    /// The index of the service.
+    service: usize,
+    /// Where it stands, as the beginning of a message; nothing for the command line.
+    place: String,
+    text: String,
+}
+
+#[derive(Default)]
+pub struct Script {
+    pub services: Vec<Named>,
+    pub lines: Vec<Line>,
+}
+
+impl Script {
+    /// The service with a name, which is added if it is new.
+    pub fn service(&mut self, name: &str, interface: Option<&str>) -> usize {
+        let known = self.services.iter().position(|one| one.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.services.push(Named {
+                name: name.to_string(),
+                interface: None,
+            });
+            self.services.len() - 1
+        });
+        if let Some(interface) = interface {
+            self.services[index].interface = Some(interface.to_string());
+        }
+        index
+    }
+
+    /// * `answers`: METHOD=ANSWER, as on a command line
+    pub fn add(&mut self, service: usize, answers: &[String]) {
+        let lines = answers.iter().map(|text| Line {
+            service,
+            place: String::new(),
+            text: text.clone(),
+        });
+        self.lines.extend(lines);
+    }
+
+    pub fn read(&mut self, path: &Path) -> Result<()> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).doing(|| format!("reading {shown}"))?;
+        let mut service = (!self.services.is_empty()).then_some(0);
+        for (index, line) in text.lines().enumerate() {
+            let (place, line) = (format!("{shown}:{}: ", index + 1), line.trim());
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(head) = line
+                .strip_prefix('[')
+                .and_then(|rest| rest.strip_suffix(']'))
+            {
+                let mut words = head.split_whitespace();
+                service = match (words.next(), words.next(), words.next()) {
+                    (Some(name), interface, None) => Some(self.service(name, interface)),
+                    _ => return Err(Error::usage(format!("{place}[NAME INTERFACE] is needed."))),
+                };
+                continue;
+            }
+            let service = service.ok_or_else(|| {
+                Error::usage(format!(
+                    "{place}[NAME] has to stand before the first answer."
+                ))
+            })?;
+            self.lines.push(Line {
+                service,
+                place,
+                text: line.to_string(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The steps of an answer: as text, or as a program writes them.
+pub enum Given<'a> {
+    Text(&'a str),
+    Steps(&'a [Step]),
+}
+
+/// Answers that are read, for the objects that have them.
+#[derive(Default)]
+pub struct Collected(HashMap<String, (Arc<Behaviour>, Answers)>);
+
+impl Collected {
+    /// Reads the answer of a method. The error names method and field.
+    ///
+    /// * `key`: METHOD, METHOD(VALUE, ...) or INTERFACE.METHOD, of the object of `behaviour`
+    pub fn add(
+        &mut self,
+        (fake, library, driver): (&Arc<Fake>, &Library, &RefCell<&mut Driver>),
+        behaviour: &Arc<Behaviour>,
+        (key, given): (&str, Given),
+    ) -> std::result::Result<(), String> {
+        let (path, condition) = with_arguments(key)?;
+        let (owner, method) = match path.rsplit_once('.') {
+            None => (behaviour.clone(), path),
+            Some((interface, method)) => {
+                let within = &behaviour.interface.entry;
+                let found = library.resolve(within, interface);
+                let name = found.map_or(interface.to_string(), |entry| entry.name.clone());
+                (fake.behaviour(library, &name)?, method)
+            }
+        };
+        let of: &Interface = &owner.interface;
+        let called = of.by_name(method)?;
+        let named = |err: String| format!("{method}: {err}");
+        let reader = Reader {
+            library,
+            interface: of,
+            called,
+        };
+        let read;
+        let steps = match given {
+            Given::Steps(steps) => steps,
+            Given::Text(text) => {
+                read = reader.steps(text).map_err(named)?;
+                &read
+            }
+        };
+        let when = condition
+            .map(|text| reader.condition(text))
+            .transpose()
+            .map_err(named)?;
+        let writer = Writer {
+            library,
+            interface: of,
+            called,
+            find: &|name| fake.find(library, &mut driver.borrow_mut(), name),
+        };
+        let sequence = writer.sequence(when.as_ref(), steps);
+        let sequence =
+            sequence.map_err(|misfit| format!("{method}{}: {}", misfit.path, misfit.what))?;
+        let code = called.code;
+        // One behaviour has one address.
+        let address = format!("{:p}", Arc::as_ptr(&owner));
+        let entry = self
+            .0
+            .entry(address)
+            .or_insert_with(|| (owner.clone(), Answers::default()));
+        entry.1.add(code, sequence);
+        Ok(())
+    }
+
+    /// Sets all of them.
+    pub fn set(self) {
+        for (behaviour, answers) in self.0.into_values() {
+            behaviour.set(answers);
+        }
+    }
+}
+
+/// Reads all answers of a script.
+///
+/// * `behaviours`: those of its services
+pub fn collect(
+    script: &Script,
+    (fake, library, driver): (&Arc<Fake>, &Library, &mut Driver),
+    behaviours: &[Arc<Behaviour>],
+) -> Result<Collected> {
+    let mut collected = Collected::default();
+    let driver = RefCell::new(driver);
+    for line in &script.lines {
+        let bad = |err: String| Error::usage(format!("{}{err}.", line.place));
+        let parts = key_and_value(&line.text);
+        let (key, text) = parts.ok_or_else(|| bad(format!("{} is no METHOD=ANSWER", line.text)))?;
+        let given = (key, Given::Text(text));
+        let added = collected.add((fake, library, &driver), &behaviours[line.service], given);
+        added.map_err(bad)?;
+    }
+    Ok(collected)
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which calls came: numbered, with typed arguments, printed and kept in a file. A thread of its
+//! own reads and writes them, so that no caller waits for that.
+use crate::bus::Object;
+use crate::prepared::named;
+use anybinder_cli::error::{Doing, Result};
+use anybinder_cli::output::harmless;
+use anybinder_parcel::aidl::Library;
+use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::encode::Format;
+use anybinder_parcel::method;
+use serde_json::{json, Map, Value};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many calls may wait to be written; then callers wait.
+const WAITING: usize = 1 << 14;
+
+/// A call that came.
+pub struct Record {
+    pub object: Arc<Object>,
+    pub code: u32,
+    /// Behind the header.
+    pub data: Vec<u8>,
+    pub format: Format,
+    pub pid: i32,
+    pub uid: u32,
+    pub context: Option<String>,
+    pub is_oneway: bool,
+    /// The arguments, if they were read.
+    pub arguments: Option<std::result::Result<Map<String, Value>, String>>,
+    /// What is done; None if the controlling program is asked.
+    pub answer: Option<String>,
+}
+
+enum Entry {
+    Called(u64, Box<Record>),
+    /// A line that is no call: as text, and as JSON.
+    Line(String, Value),
+    /// Told when all before is written.
+    Flush(SyncSender<()>),
+}
+
+pub struct Journal {
+    /// With the number of the last call.
+    sender: Mutex<(u64, SyncSender<Entry>)>,
+}
+
+/// What a journal writes to.
+pub struct Outputs {
+    /// Lines of JSON are printed, not of text.
+    pub json: bool,
+    log: Option<File>,
+}
+
+impl Outputs {
+    /// * `log`: where lines of JSON are added
+    pub fn new(json: bool, log: Option<&Path>) -> Result<Outputs> {
+        let open = |path: &Path| {
+            let mut options = File::options();
+            options
+                .append(true)
+                .create(true)
+                .open(path)
+                .doing(|| format!("opening {}", path.display()))
+        };
+        let log = log.map(open).transpose()?;
+        Ok(Outputs { json, log })
+    }
+}
+
+/// Reads the arguments of a call.
+pub fn arguments(
+    library: &Library,
+    record: &Record,
+) -> std::result::Result<Map<String, Value>, String> {
+    let interface = &record.object.behaviour.interface;
+    let called = interface
+        .by_code(record.code)
+        .ok_or("the interface has no such method")?;
+    let mut decoder = Decoder::new(&record.data, Some(library));
+    decoder.format = record.format;
+    let read = method::arguments(library, &interface.entry, called, &mut decoder)?;
+    Ok(read.into_iter().collect())
+}
+
+/// A call whose arguments are read.
+struct Shown<'a> {
+    number: u64,
+    record: &'a Record,
+    method: Option<&'a str>,
+    read: std::result::Result<Map<String, Value>, String>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(library: &Mutex<Library>, number: u64, record: &'a mut Record) -> Shown<'a> {
+        let read = record.arguments.take().unwrap_or_else(|| {
+            let library = library.lock().unwrap_or_else(PoisonError::into_inner);
+            arguments(&library, record)
+        });
+        let called = record.object.behaviour.interface.by_code(record.code);
+        Shown {
+            number,
+            record,
+            method: called.map(|one| one.method.name.as_str()),
+            read,
+        }
+    }
+
+    fn text(&self) -> String {
+        let record = self.record;
+        let given = match (&self.read, self.method) {
+            (Ok(given), _) => named(given),
+            (Err(_), None) => format!("{} bytes", record.data.len()),
+            (Err(why), Some(_)) => format!("what does not fit: {why}"),
+        };
+        let method = self
+            .method
+            .map_or_else(|| format!("code {}", record.code), str::to_string);
+        let outcome = match record.answer.as_deref() {
+            None | Some("") => String::new(),
+            Some(answer) => format!(" = {answer}"),
+        };
+        let (number, name) = (self.number, &record.object.name);
+        let (pid, uid) = (record.pid, record.uid);
+        format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
+    }
+
+    fn line(&self) -> Value {
+        let record = self.record;
+        let mut line = json!({
+            "call": self.number, "service": record.object.name,
+            "interface": record.object.behaviour.interface.descriptor, "method": self.method,
+            "code": record.code, "arguments": self.read.as_ref().ok(), "pid": record.pid,
+            "uid": record.uid, "context": record.context, "oneway": record.is_oneway,
+        });
+        match &record.answer {
+            Some(answer) => line["answer"] = Value::from(answer.as_str()),
+            None => line["asks"] = Value::from(true),
+        }
+        if let Err(why) = &self.read {
+            line["misfit"] = Value::from(why.as_str());
+        }
+        line
+    }
+}
+
+fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, mut outputs: Outputs) {
+    let mut stdout = BufWriter::new(std::io::stdout());
+    let mut next = None;
+    while let Some(entry) = next.take().or_else(|| entries.recv().ok()) {
+        let text = match entry {
+            Entry::Called(number, mut record) => {
+                let shown = Shown::of(library, number, &mut record);
+                if let Some(log) = &mut outputs.log {
+                    let _ = log.write_all(format!("{}\n", shown.line()).as_bytes());
+                }
+                match outputs.json {
+                    true => shown.line().to_string(),
+                    false => shown.text(),
+                }
+            }
+            Entry::Line(_, line) if outputs.json => line.to_string(),
+            Entry::Line(text, _) => text,
+            Entry::Flush(told) => {
+                let _ = stdout.flush();
+                let _ = told.send(());
+                continue;
+            }
+        };
+        // Without a reader the service goes on.
+        let _ = writeln!(stdout, "{}", harmless(&text));
+        next = entries.try_recv().ok();
+        if next.is_none() {
+            let _ = stdout.flush();
+        }
+    }
+}
+
+impl Journal {
+    pub fn start(library: Arc<Mutex<Library>>, outputs: Outputs) -> Journal {
+        let (sender, entries) = sync_channel(WAITING);
+        std::thread::spawn(move || write(&library, &entries, outputs));
+        Journal {
+            sender: Mutex::new((0, sender)),
+        }
+    }
+
+    /// Writes a call down; `number` is told which one it is, before anybody can read of it.
+    pub fn called(&self, record: Record, number: impl FnOnce(u64)) {
+        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.0 += 1;
+        number(sender.0);
+        // The thread lives as long as the process.
+        let _ = sender.1.send(Entry::Called(sender.0, Box::new(record)));
+    }
+
+    pub fn line(&self, text: impl Into<String>, json: Value) {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = sender.1.send(Entry::Line(text.into(), json));
+    }
+
+    /// Waits until everything is written.
+    pub fn flush(&self) {
+        let (told, done) = sync_channel(1);
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = sender.1.send(Entry::Flush(told));
+        drop(sender);
+        let _ = done.recv();
+    }
+}
