@@ -12,6 +12,9 @@ The modules, lowest first; each is named after its noun:
   daemon          anybinderd in the background, at a private mount
   call            the `anybinder` command with the mount of a test
   bus             `anybinder up`: a driver, its service managers, a state directory
+  errors          what calls fail with, by the names of AIDL
+  kit             fake services, clients, callbacks, faults and traces on a bus
+  pytest_plugin   the fixture `binder`
 
 Only the standard library is used. Times are in seconds where nothing else is said.
 """
