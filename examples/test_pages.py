@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/TUTORIAL.md and another page print what these say.
+"""The commands of docs/TUTORIAL.md and other pages print what these say.
 
 In its indented blocks a line `$ COMMAND` is a command, the lines after it its output, in any
 order: numbers stand for any number, white space for any white space, `...` for any text, and a line
@@ -157,7 +157,7 @@ def run_page(page, variables, command=("bash",), only=None, omitted=None):
 # The tutorial calls make: its turn comes when the programs that tests compute with are built.
 @pytest.mark.timeout(900)
 @pytest.mark.takes(8)
-@pytest.mark.parametrize("page", ["TUTORIAL.md", "OBSERVING.md"])
+@pytest.mark.parametrize("page", ["TUTORIAL.md", "OBSERVING.md", "TESTING-SERVICES.md"])
 def test_page(program, scratch, page):
     for name in ("anybinder", "anybinderd", "client-tests", "board-service", "faulty"):
         program(name)
