@@ -82,6 +82,12 @@ def test_module_finds_the_programs_of_the_wheel(venv):
     assert found == f"{venv}/bin/anybinderd\n"
 
 
+def test_pytest_finds_the_plugin_of_the_wheel(venv):
+    found = output(f"{venv}/bin/python", "-c", "from importlib.metadata import distribution\n"
+                   "print([one.value for one in distribution('anybinder').entry_points])")
+    assert found == "['anybinder.pytest_plugin']\n"
+
+
 # ---- static programs ---------------------------------------------------------------------------
 
 @pytest.fixture
