@@ -469,10 +469,11 @@ class Binder:
         with self.bus.started("disturb", name, *words) as proxy:
             assert proxy.stdout
             first = proxy.stdout.readline()
-            if proxy.poll() is not None:
+            if " is disturbed by process " not in first:
                 raise errors.Unanswered(first + proxy.stdout.read())
             try:
                 yield proxy
             finally:
-                proxy.terminate()
+                # It gives the name back.
+                proxy.send_signal(signal.SIGINT)
                 proxy.wait(PATIENCE_S)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fixture `binder` of pytest: a bus of the session, and a test's own services on it.
 
-In pytest.ini, `binder_aidl` names directories with .aidl files. With `binder_driver = kernel` the
-bus is an instance of the kernel's binderfs.
+In pytest.ini, `binder_aidl` names directories with .aidl files, from where that file is. With
+`binder_driver = kernel` the bus is an instance of the kernel's binderfs.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kit import Binder
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The settings of a pytest.ini."""
-    parser.addini("binder_aidl", "directories with .aidl files", type="args", default=[])
+    parser.addini("binder_aidl", "directories with .aidl files", type="paths", default=[])
     parser.addini("binder_driver", "daemon (the default) or kernel", default="daemon")
 
 

@@ -213,6 +213,19 @@ def test_a_program_and_a_trace(binder):
         binder.run(["false"])
 
 
+def test_a_service_is_disturbed(binder, peer):
+    binder.fake(PEER, add=1)
+    with binder.disturb(PEER, fail="DEAD_OBJECT"), pytest.raises(errors.DeadObject):
+        peer.add(0, 0)
+    with binder.disturb(PEER, exception='ServiceSpecific(3, "full")'), \
+            pytest.raises(errors.ServiceSpecific, match="3, full"):
+        peer.add(0, 0)
+    assert peer.add(0, 0) == 1
+    with pytest.raises(errors.Unanswered, match="Nothing says"):
+        with binder.disturb(PEER):
+            pass
+
+
 # A stranger's tests, outside of this tree.
 STRANGER = '''
 import pytest
