@@ -52,6 +52,9 @@ static inline void *host_alloc_large(const struct host_proc *owner, size_t size)
 /* Frees memory of either function; NULL is allowed. [sleeps] */
 static inline void host_free(void *ptr);
 /*
+ * HOST_PAGE_SIZE, which host_types.h defines: the bytes of a page of a mapping, a power of two that
+ * does not change while the host runs.
+ *
  * HOST_LINE_ALIGNED, which host_types.h may define: an attribute of a member that is to begin a
  * cache line, in a host whose host_alloc() aligns structures of at least that size. Nothing but
  * speed depends on it.

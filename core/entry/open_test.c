@@ -10,7 +10,7 @@ TEST(open_is_mapped_once)
 
 	pair_begin(&p);
 	proc = world_proc(&p.w);
-	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, RANGE_PAGE_SIZE - 1) == -EINVAL);
+	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, HOST_PAGE_SIZE - 1) == -EINVAL);
 	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, WORLD_MAP_SIZE) == 0);
 	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, WORLD_MAP_SIZE) == -EBUSY);
 	CHECK(pair_end(&p));

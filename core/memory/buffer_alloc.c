@@ -39,10 +39,10 @@ int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc
 	binder_assert_unlocked();
 	if (size > BINDER_MAP_MAX_SIZE)
 		size = BINDER_MAP_MAX_SIZE;
-	size -= size % RANGE_PAGE_SIZE;
+	size -= size % HOST_PAGE_SIZE;
 	if (!size)
 		return -EINVAL;
-	page = binder_pages_alloc(proc, size / RANGE_PAGE_SIZE);
+	page = binder_pages_alloc(proc, size / HOST_PAGE_SIZE);
 	if (!page)
 		return -ENOMEM;
 	binder_lock(&alloc->lock);
@@ -52,7 +52,7 @@ int binder_alloc_attach(struct binder_alloc *alloc, const struct host_proc *proc
 		alloc->base = base;
 		alloc->async_free = size / 2;
 		range_space_init(&alloc->space, size);
-		binder_pages_attach(&alloc->pages, page, size / RANGE_PAGE_SIZE);
+		binder_pages_attach(&alloc->pages, page, size / HOST_PAGE_SIZE);
 		page = NULL;
 		/* After base, which is then read without the lock. */
 		host_store_release(&alloc->size, size);

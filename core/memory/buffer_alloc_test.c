@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#define SIZE (64 * RANGE_PAGE_SIZE)
+#define SIZE (64 * HOST_PAGE_SIZE)
 
 struct alloc_world {
 	struct binder_alloc alloc;
@@ -75,7 +75,7 @@ TEST(buffer_map_size_is_limited)
 	CHECK(!binder_alloc_attach(&w.alloc, NULL, 0x1000, BINDER_MAP_MAX_SIZE * 2));
 	binder_alloc_get_stats(&w.alloc, &stats);
 	CHECK(stats.free_async == BINDER_MAP_MAX_SIZE / 2);
-	CHECK(stats.pages_free == BINDER_MAP_MAX_SIZE / RANGE_PAGE_SIZE);
+	CHECK(stats.pages_free == BINDER_MAP_MAX_SIZE / HOST_PAGE_SIZE);
 	end(&w);
 }
 
@@ -259,7 +259,7 @@ TEST(buffer_failures_leak_nothing)
 	for (nth = 1;; nth++) {
 		begin(&w, SIZE);
 		sim_arm(SIM_ANY, nth);
-		a = get(&w, 5 * RANGE_PAGE_SIZE, true, 1, &err);
+		a = get(&w, 5 * HOST_PAGE_SIZE, true, 1, &err);
 		if (!sim_stats.failed) {
 			end(&w);
 			break;

@@ -16,7 +16,7 @@ static void begin(struct pages_world *w)
 	binder_lock_init(&w->lock, RANK_ALLOC);
 	binder_pages_init(&w->pages);
 	binder_pages_attach(&w->pages, binder_pages_alloc(NULL, NR), NR);
-	w->map.sim = sim_proc_new(1, 0, NR * RANGE_PAGE_SIZE);
+	w->map.sim = sim_proc_new(1, 0, NR * HOST_PAGE_SIZE);
 }
 
 static void end(struct pages_world *w)

@@ -12,8 +12,6 @@
 
 #include "base/rbtree.h"
 
-#define RANGE_PAGE_SIZE ((size_t)4096)
-
 struct buffer_range {
 	struct bt_node by_off; /* in space->by_off while in use */
 	struct bt_node by_gap; /* in space->by_gap while gap > 0 */
@@ -58,7 +56,7 @@ struct buffer_range *range_find_from(const struct range_space *space, size_t off
 struct buffer_range *range_first(const struct range_space *space);
 struct buffer_range *range_next(const struct buffer_range *range);
 
-/* A run of @nr pages of RANGE_PAGE_SIZE bytes, from page @first. */
+/* A run of @nr pages of HOST_PAGE_SIZE bytes, from page @first. */
 struct range_pages {
 	size_t first;
 	size_t nr;
@@ -72,12 +70,12 @@ struct range_pages range_release(struct range_space *space, struct buffer_range 
 
 static inline size_t range_first_page(const struct buffer_range *range)
 {
-	return range->off / RANGE_PAGE_SIZE;
+	return range->off / HOST_PAGE_SIZE;
 }
 
 static inline size_t range_last_page(const struct buffer_range *range)
 {
-	return (range->off + range->size - 1) / RANGE_PAGE_SIZE;
+	return (range->off + range->size - 1) / HOST_PAGE_SIZE;
 }
 
 /* The pages that @range overlaps. */

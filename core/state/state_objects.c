@@ -125,7 +125,7 @@ static void enter_proc(struct state_reader *r, void *object)
 		return;
 	}
 	if (size)
-		err = size % RANGE_PAGE_SIZE ? -EINVAL :
+		err = size % HOST_PAGE_SIZE ? -EINVAL :
 					       binder_alloc_attach(&proc->alloc, &proc->host,
 								   proc->alloc.base, size);
 	if (err)

@@ -88,7 +88,15 @@ struct host_proc {
 	atomic_bool ended;		/* the open ended: no call may be parked any more */
 };
 
-/* Pages of a receive buffer, as many as the engine uses of a mapping. */
+/* Of the kernel, set in main(). x86-64 has one size; on arm64 there are 4, 16 and 64 KiB. */
+extern size_t daemon_page_size;
+#ifdef __x86_64__
+#define HOST_PAGE_SIZE ((size_t)4096)
+#else
+#define HOST_PAGE_SIZE daemon_page_size
+#endif
+
+/* Pages of a receive buffer, as many as the engine uses of a mapping when they are smallest. */
 #define HOST_MAP_PAGES 1024
 
 struct host_map {

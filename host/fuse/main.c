@@ -35,6 +35,7 @@ int main(int argc, char **argv)
 	if (argc)
 		fds_run_helper(argv[0]);
 	block_signals();
+	daemon_page_size = (size_t)sysconf(_SC_PAGESIZE);
 	/* not exit(): threads may be running */
 	if (argc && !strcmp(argv[0], SERVER_NAME))
 		_exit(server_main(argc, argv));

@@ -14,6 +14,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <asm/page.h>
 
 struct address_space;
 struct cred;
@@ -24,6 +25,8 @@ struct task_struct;
 
 /* kmalloc() aligns what is larger than a cache line, unless slabs are being debugged. */
 #define HOST_LINE_ALIGNED ____cacheline_aligned_in_smp
+
+#define HOST_PAGE_SIZE PAGE_SIZE
 
 /* Marked accesses. */
 #define host_read_once(x)	    READ_ONCE(x)

@@ -24,6 +24,8 @@ typedef int8_t s8;
 typedef int32_t s32;
 typedef int64_t s64;
 
+#define HOST_PAGE_SIZE ((size_t)4096)
+
 struct sim_proc;
 struct sim_thread;
 

@@ -13,6 +13,7 @@
 #include "base/gate.h"
 #include "base/locks.h"
 #include "base/daemon_log.h"
+#include "buffers/receive_map.h"
 #include "calls/open_file.h"
 #include "calls/stuck_workers.h"
 #include "clients/client_thread.h"
@@ -26,9 +27,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define PAGE_BYTES ((size_t)4096)
-#define MAP_BYTES (HOST_MAP_PAGES * PAGE_BYTES)
 
 /* Mappings of one inode that are looked at in a process. */
 #define CANDIDATES_MAX 256u
@@ -54,7 +52,7 @@ struct bound_buffers {
 	pthread_mutex_t lock;
 	struct bl_list probes;
 	atomic_ullong logged_ns;	/* when the last message was printed */
-	char zeros[MAP_BYTES];		/* never written, so without memory */
+	char zeros[MAP_SIZE];		/* never written, so without memory */
 };
 
 void bound_buffers_init(void)
@@ -77,14 +75,14 @@ static enum permission try_page(int memory, int file)
 	enum permission answer;
 	char *page;
 
-	if (ftruncate(file, (off_t)PAGE_BYTES))
+	if (ftruncate(file, (off_t)HOST_PAGE_SIZE))
 		return NOT_KNOWN;
-	page = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+	page = mmap(NULL, HOST_PAGE_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
 	if (page == MAP_FAILED)
 		return NOT_KNOWN;
 	answer = pwrite(memory, "x", 1, (off_t)(uintptr_t)page) == 1 && *page == 'x' ? PERMITTED
 										    : DENIED;
-	munmap(page, PAGE_BYTES);
+	munmap(page, HOST_PAGE_SIZE);
 	return answer;
 }
 
@@ -186,8 +184,8 @@ static void unlist_probe(struct probe *probe)
 void bound_buffer_reply_read(const struct request *request)
 {
 	const struct fuse_read_in *in = request->body;
-	size_t off = in->offset < MAP_BYTES ? in->offset : MAP_BYTES;
-	size_t size = in->size < MAP_BYTES - off ? in->size : MAP_BYTES - off;
+	size_t off = in->offset < MAP_SIZE ? in->offset : MAP_SIZE;
+	size_t size = in->size < MAP_SIZE - off ? in->size : MAP_SIZE - off;
 
 	note_probe((pid_t)request->head->pid, in->fh);
 	session_reply(request->head->unique, daemon_self->bound_buffers->zeros, size);
@@ -200,7 +198,7 @@ static u64 owner_of_page(const struct host_proc *proc, u64 address, size_t off)
 	char byte;
 
 	list_probe(&probe);
-	session_notify_inval(proc->nodeid, off, PAGE_BYTES);
+	session_notify_inval(proc->nodeid, off, HOST_PAGE_SIZE);
 	if (client_thread_read(proc->pid, &byte, address, 1))
 		probe.handle = 0;
 	unlist_probe(&probe);
@@ -216,8 +214,8 @@ static bool is_own_mapping(const struct host_proc *proc, const struct open_file 
 
 	/* the kernel's request for the page is served by another worker */
 	pool_replace_self();
-	for (size_t i = 1; i <= PROBES_MAX && !handle && i * PAGE_BYTES <= size; i++) {
-		size_t off = size - i * PAGE_BYTES;
+	for (size_t i = 1; i <= PROBES_MAX && !handle && i * HOST_PAGE_SIZE <= size; i++) {
+		size_t off = size - i * HOST_PAGE_SIZE;
 
 		handle = owner_of_page(proc, base + off, off);
 	}
@@ -241,8 +239,8 @@ static int find_mapping(const struct host_proc *proc, const struct open_file *fi
 
 		if (error)
 			return error;
-		if (mapping->size > MAP_BYTES)
-			mapping->size = MAP_BYTES;
+		if (mapping->size > MAP_SIZE)
+			mapping->size = MAP_SIZE;
 		/* asked after the mappings were read: another open may have come meanwhile */
 		if ((mapping->nr == 1 && !open_file_has_siblings(file)) ||
 		    is_own_mapping(proc, file, mapping->base, mapping->size))
@@ -285,8 +283,8 @@ static void provide_pages(struct host_map *map, size_t first, size_t end)
 		u64 bit = 1ull << (at % 64);
 
 		if (!(atomic_fetch_or(&map->provided[at / 64], bit) & bit))
-			session_notify_store(map->proc->nodeid, at * PAGE_BYTES,
-					     daemon_self->bound_buffers->zeros, PAGE_BYTES);
+			session_notify_store(map->proc->nodeid, at * HOST_PAGE_SIZE,
+					     daemon_self->bound_buffers->zeros, HOST_PAGE_SIZE);
 	}
 }
 
@@ -294,7 +292,7 @@ void bound_buffer_publish(struct host_map *map, const char *memory, size_t off, 
 {
 	size_t done = 0;
 
-	provide_pages(map, off / PAGE_BYTES, (off + size + PAGE_BYTES - 1) / PAGE_BYTES);
+	provide_pages(map, off / HOST_PAGE_SIZE, (off + size + HOST_PAGE_SIZE - 1) / HOST_PAGE_SIZE);
 	while (done < size) {
 		unsigned int section = gate_begin_client();
 		ssize_t count = pwrite(map->client_memory, memory + off + done, size - done,

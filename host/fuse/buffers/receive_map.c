@@ -31,8 +31,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define PAGE_BYTES ((size_t)4096)
-
 /*
  * A search that failed is repeated no sooner than after ten times its duration, so that a process
  * with tens of thousands of mappings cannot keep a worker busy.
@@ -109,7 +107,7 @@ static void discharge_pages(struct host_map *map, size_t first, size_t nr)
 
 		count += !!(atomic_fetch_and(&map->charged[at / 64], ~bit) & bit);
 	}
-	account_discharge(map->proc->account, count * PAGE_BYTES);
+	account_discharge(map->proc->account, count * HOST_PAGE_SIZE);
 }
 
 void map_destroy(struct host_map *map)
@@ -132,7 +130,7 @@ static unsigned int count_charged(const struct host_map *map)
 void map_restore(struct host_map *map, const struct host_proc *proc)
 {
 	map->proc = proc;
-	account_charge(proc->account, count_charged(map) * PAGE_BYTES);
+	account_charge(proc->account, count_charged(map) * HOST_PAGE_SIZE);
 }
 
 static int find_direct(const struct host_map *map, u64 *base, size_t *size)
@@ -171,10 +169,10 @@ static bool charge_pages(struct host_map *map, size_t first, size_t nr)
 
 		if (atomic_load(&map->charged[at / 64]) & bit)
 			continue;
-		if (!account_charge(map->proc->account, PAGE_BYTES))
+		if (!account_charge(map->proc->account, HOST_PAGE_SIZE))
 			return false;
 		if (atomic_fetch_or(&map->charged[at / 64], bit) & bit)
-			account_discharge(map->proc->account, PAGE_BYTES);
+			account_discharge(map->proc->account, HOST_PAGE_SIZE);
 	}
 	return true;
 }
@@ -190,7 +188,7 @@ int map_populate(struct host_map *map, size_t first, size_t nr)
 	if (!memory || !charge_pages(map, first, nr))
 		return -ENOMEM;
 	/* touching the pages would raise SIGBUS when there is no memory */
-	if (madvise(memory + first * PAGE_BYTES, nr * PAGE_BYTES, MADV_POPULATE_WRITE) &&
+	if (madvise(memory + first * HOST_PAGE_SIZE, nr * HOST_PAGE_SIZE, MADV_POPULATE_WRITE) &&
 	    errno != EINVAL)
 		return -ENOMEM;
 	return 0;
@@ -206,7 +204,7 @@ static void punch_hole(const struct host_map *map, size_t off, size_t size)
 
 void map_evict(struct host_map *map, size_t first, size_t nr)
 {
-	punch_hole(map, first * PAGE_BYTES, nr * PAGE_BYTES);
+	punch_hole(map, first * HOST_PAGE_SIZE, nr * HOST_PAGE_SIZE);
 	discharge_pages(map, first, nr);
 }
 
@@ -222,8 +220,8 @@ void map_zero(struct host_map *map, size_t off, size_t size)
 
 void map_publish(struct host_map *map, size_t off, size_t size)
 {
-	size_t start = off & ~(PAGE_BYTES - 1);
-	size_t end = (off + size + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	size_t start = off & ~(HOST_PAGE_SIZE - 1);
+	size_t end = (off + size + HOST_PAGE_SIZE - 1) & ~(HOST_PAGE_SIZE - 1);
 	char *memory = map_memory(map);
 
 	if (!memory)

@@ -18,7 +18,7 @@
 
 #define NR_MAX	  6
 #define PAGES	  20u
-#define PAGE	  RANGE_PAGE_SIZE
+#define PAGE	  HOST_PAGE_SIZE
 #define SPACE	  (PAGES * PAGE)
 #define REFILLS	  3
 #define WAYS	  4 /* which buffers are of one-way calls */
