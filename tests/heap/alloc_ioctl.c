@@ -22,7 +22,7 @@ static struct dma_heap_allocation_data one_page(void)
 
 TEST(alloc_rounds_up, "A buffer has whole pages, and the size of its file says how many.")
 {
-	static const size_t sizes[] = { 1, PAGE - 1, PAGE, PAGE + 1, 17 * PAGE, 3 * MIB + 1 };
+	const size_t sizes[] = { 1, PAGE - 1, PAGE, PAGE + 1, 17 * PAGE, 3 * MIB + 1 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		int fd = heap_alloc(sizes[i]);
@@ -51,7 +51,7 @@ TEST(alloc_file_flags, "The file is opened as fd_flags say.")
 
 TEST(alloc_refuses, "A length of 0, a file, unknown flags: EINVAL, and nothing is stored.")
 {
-	static const struct {
+	const struct {
 		uint64_t len;
 		uint32_t fd, fd_flags;
 		uint64_t heap_flags;

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
-#define PAGE 4096UL
+#define PAGE ((unsigned long)sysconf(_SC_PAGESIZE))
 #define MIB (1024 * 1024UL)
 
 /* A file of the heap's device. */

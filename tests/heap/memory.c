@@ -18,7 +18,7 @@
 
 static size_t random_len(unsigned int *seed)
 {
-	static const size_t most[] = { 8 * PAGE, 64 * PAGE, 3 * MIB };
+	const size_t most[] = { 8 * PAGE, 64 * PAGE, 3 * MIB };
 
 	return PAGE + (size_t)rand_r(seed) % most[rand_r(seed) % 3];
 }

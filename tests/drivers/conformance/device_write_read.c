@@ -149,16 +149,16 @@ TEST(write_bad_buffer_is_efault, "A write buffer at an unmapped address fails wi
 /* The last bytes before an unmapped address, filled from the end. */
 static void *at_the_edge(const void *bytes, size_t size)
 {
-	uint8_t *pages = shared_alloc(3 * 4096);
-	uint8_t *page = (uint8_t *)(((uintptr_t)pages + 4095) & ~(uintptr_t)4095);
+	uintptr_t pages = (uintptr_t)shared_alloc(3 * page_size());
+	uint8_t *end = (uint8_t *)(pages - pages % page_size() + 2 * page_size());
 
-	memcpy(page + 4096 - size, bytes, size);
-	return page + 4096 - size;
+	memcpy(end - size, bytes, size);
+	return end - size;
 }
 
 static void unmap_page(void *arg)
 {
-	EXPECT_EQ(munmap(arg, 4096), 0);
+	EXPECT_EQ(munmap(arg, page_size()), 0);
 }
 
 /* Write a command of which only `size` bytes are there. */

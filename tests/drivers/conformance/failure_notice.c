@@ -267,11 +267,12 @@ TEST(report_of_a_call_that_is_too_big,
      "transaction_report")
 {
 	struct listener l = listen_to_reports();
-	struct client *manager = manager_open((struct client_options){ .map_size = 4096 });
+	struct client *manager = manager_open((struct client_options){ .map_size = page_size() });
 	struct client *client = client_new();
+	size_t size = page_size() + 8;
 
-	call_fails(client, 0, .code = 5, .size = 5000);
-	expect_report(&l, BR_FAILED_REPLY, client, manager, .code = 5, .data_size = 5000);
+	call_fails(client, 0, .code = 5, .size = size);
+	expect_report(&l, BR_FAILED_REPLY, client, manager, .code = 5, .data_size = size);
 }
 
 TEST(report_of_a_failed_reply,
@@ -280,14 +281,14 @@ TEST(report_of_a_failed_reply,
 {
 	struct listener l = listen_to_reports();
 	struct client *manager = manager_new();
-	struct client *client = client_open((struct client_options){ .map_size = 4096 });
+	struct client *client = client_open((struct client_options){ .map_size = page_size() });
 
 	call_received(client, 0, manager, .code = 6);
-	reply(manager, .code = 7, .size = 5000);
+	reply(manager, .code = 7, .size = page_size() + 8);
 	expect(manager, BR_TRANSACTION_COMPLETE);
 	expect_sent(client, BR_FAILED_REPLY);
 	expect_report(&l, BR_FAILED_REPLY, manager, client, .to_thread = true, .is_reply = true,
-		      .code = 7, .data_size = 5000);
+		      .code = 7, .data_size = page_size() + 8);
 }
 
 TEST(report_of_a_reply_without_a_caller,

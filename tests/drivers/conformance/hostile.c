@@ -185,15 +185,15 @@ static void do_map_private(void *arg)
 {
 	void **at = arg;
 
-	*at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*at = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	EXPECT(*at != MAP_FAILED);
-	EXPECT_EQ(munmap((char *)*at + 4096, 4096), 0);
-	memset(*at, 0x77, 4096);
+	EXPECT_EQ(munmap((char *)*at + page_size(), page_size()), 0);
+	memset(*at, 0x77, page_size());
 }
 
 static void do_protect(void *arg)
 {
-	EXPECT_EQ(mprotect(*(void **)arg, 4096, PROT_NONE), 0);
+	EXPECT_EQ(mprotect(*(void **)arg, page_size(), PROT_NONE), 0);
 }
 
 TEST(hostile_addresses_are_the_callers_own,
@@ -243,7 +243,7 @@ TEST(hostile_payload_crosses_the_end,
 	void **at = shared_alloc(sizeof(*at));
 
 	client_run(client, do_map_private, at);
-	call_fails(client, 0, .size = 200, .buffer = (uintptr_t)*at + 4000);
+	call_fails(client, 0, .size = 200, .buffer = (uintptr_t)*at + page_size() - 100);
 	expect_nothing(manager);
 	round_trip(client, 0, manager);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -22,6 +23,12 @@ _Noreturn void test_skip(const char *reason);
 const char *test_device(void);
 const char *test_other_device(void);
 /* Directory that holds the devices. */
+/* Bytes of a page of this kernel. */
+static inline size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 const char *test_device_dir(void);
 
 /* Milliseconds on the monotonic clock; sleep so many of them. */
