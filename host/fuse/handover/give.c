@@ -85,7 +85,7 @@ static int make_file(const struct save *save)
 {
 	int file = memfd_create("state", MFD_CLOEXEC);
 
-	/* Such a file takes all bytes at once, unless there is no memory. */
+	/* A memory file takes all bytes at once, unless there is no memory. */
 	if (file >= 0 &&
 	    write(file, save->records.bytes, save->records.size) == (ssize_t)save->records.size &&
 	    write(file, save->engine.bytes, save->engine.size) == (ssize_t)save->engine.size)
