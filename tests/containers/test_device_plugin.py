@@ -21,9 +21,21 @@ grpc = pytest.importorskip("grpc", reason="needs python3-grpcio: `make setup` in
 NAMES = ("binder", "hwbinder", "vndbinder")
 
 
+def number(value):
+    """A varint."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7f | 0x80]) + number(value >> 7)
+
+
 def message(*fields):
-    """A message of Protocol Buffers: (number, text or message), shorter than 128 bytes each."""
-    return b"".join(bytes([number << 3 | 2, len(content)]) + content for number, content in fields)
+    """A message of Protocol Buffers: (number, text, message or number)."""
+    out = b""
+    for field, content in fields:
+        if isinstance(content, int):
+            out += number(field << 3) + number(content)
+        else:
+            content = content.encode() if isinstance(content, str) else content
+            out += number(field << 3 | 2) + number(len(content)) + content
+    return out
 
 
 def varint(data, at):
@@ -118,7 +130,7 @@ class Plugin:
     def answers(self, *containers):
         """The messages for these containers."""
         return fields(self.call("Allocate", message(*[
-            (1, message(*[(1, one.encode()) for one in ids])) for ids in containers])), 1)
+            (1, message(*[(1, one) for one in ids])) for ids in containers])), 1)
 
 
 @contextlib.contextmanager
@@ -261,7 +273,7 @@ def test_only_the_call_before_a_start_is_announced(plugins):
 
 
 def before_start(plugin, *ids):
-    plugin.call("PreStartContainer", message(*[(1, one.encode()) for one in ids]))
+    plugin.call("PreStartContainer", message(*[(1, one) for one in ids]))
 
 
 def test_a_container_that_starts_again_finds_devices(bus, plugins):
@@ -336,7 +348,7 @@ def start(plugin, name):
 def test_many_contexts(bus, program, tmp_path, count):
     """A full node, whose containers start at once. With `pytest -s` the figures of CONTAINERS.md:
     a device is a third of a context."""
-    pid, names = bus.server_pid(), [f"pod{number}" for number in range(min(count, 250))]
+    pid, names = bus.server_pid(), [f"pod{one}" for one in range(min(count, 250))]
     before = memory_kib(pid)
     with Kubelet(str(tmp_path)) as kubelet, bus.started(
             program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path),
