@@ -12,18 +12,6 @@ static int set_manager(struct client *client)
 	return client_ioctl(client, BINDER_SET_CONTEXT_MGR, &zero);
 }
 
-/* Change the effective user id of the client's thread (and process, which has one thread). */
-static void set_euid(void *arg)
-{
-	if (seteuid(*(uid_t *)arg))
-		FAIL("seteuid: %s", test_errno_name(errno));
-}
-
-static void become_user(struct client *client, uid_t uid)
-{
-	client_run(client, set_euid, shared_copy(&uid, sizeof(uid)));
-}
-
 TEST(manager_is_one_per_device,
      "A device that has a context manager refuses another one with EBUSY.")
 {
@@ -74,11 +62,11 @@ TEST(manager_uid_is_remembered,
 	if (geteuid())
 		test_skip("needs to change its user id");
 	client_kill(manager);
-	become_user(heir, 1000);
+	client_set_euid(heir, 1000);
 	while ((ret = set_manager(heir)) == -EBUSY && now_ms() < deadline)
 		sleep_ms(2);
 	EXPECT_EQ(ret, -EPERM);
-	become_user(heir, 0);
+	client_set_euid(heir, 0);
 	EXPECT_OK(set_manager(heir));
 }
 

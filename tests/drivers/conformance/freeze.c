@@ -27,23 +27,11 @@ TEST(freeze_unknown_process_is_einval,
 	EXPECT_ERR(client_ioctl(client, BINDER_GET_FROZEN_INFO, &status), EINVAL);
 }
 
-static void become(void *arg)
-{
-	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
-}
-
-static struct client *client_of_user(uid_t uid)
-{
-	struct client *client = client_new();
-
-	client_run(client, become, shared_copy(&uid, sizeof(uid)));
-	return client;
-}
-
 TEST(freeze_of_another_user, "Any user may freeze and thaw any process.", "freeze_any_user")
 {
-	struct client *client = client_of_user(1000), *target = client_new();
+	struct client *client = client_new(), *target = client_new();
 
+	client_set_euid(client, 1000);
 	EXPECT_OK(freeze(client, target, true, 0));
 	EXPECT_OK(freeze(client, target, false, 0));
 }
@@ -52,14 +40,14 @@ TEST(freeze_of_another_user_is_eperm,
      "Other users than root and the context manager may not freeze or thaw a process.",
      "freeze_restricted")
 {
-	struct client *client = client_of_user(1000), *manager = manager_new();
+	struct client *client = client_new(), *manager = manager_new();
 	struct client *target = client_new();
-	uid_t uid = 1001;
 
+	client_set_euid(client, 1000);
 	EXPECT_ERR(freeze(client, manager, true, 0), EPERM);
 	EXPECT_ERR(freeze(client, manager, false, 0), EPERM);
 	EXPECT_OK(freeze(client_new(), target, true, 0)); /* root */
-	client_run(manager, become, shared_copy(&uid, sizeof(uid)));
+	client_set_euid(manager, 1001);
 	EXPECT_OK(freeze(manager, target, false, 0));
 }
 

@@ -140,23 +140,17 @@ static void do_drop_user(void *arg)
 	EXPECT_EQ(setresuid(*(uid_t *)arg, *(uid_t *)arg, *(uid_t *)arg), 0);
 }
 
-static void do_set_euid(void *arg)
-{
-	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
-}
-
 TEST(hostile_euid_of_the_moment,
      "sender_euid is the effective user id that the sending thread has when it sends.", "kernel")
 {
 	struct client *manager = manager_new(), *client = client_new();
-	uid_t user = 12345, root = 0;
 	const struct returned *got;
 
 	if (geteuid())
 		test_skip("needs root");
-	client_run(client, do_set_euid, shared_copy(&user, sizeof(user)));
+	client_set_euid(client, 12345);
 	call_oneway(client, 0, .code = 1);
-	client_run(client, do_set_euid, shared_copy(&root, sizeof(root)));
+	client_set_euid(client, 0);
 	call_oneway(client, 0, .code = 2);
 	got = expect(manager, BR_TRANSACTION);
 	EXPECT_EQ(got->txn.sender_euid, 12345);

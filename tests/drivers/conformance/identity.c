@@ -12,20 +12,6 @@
 #include "spaces.h"
 #include "test.h"
 
-static void become(void *arg)
-{
-	EXPECT_EQ(seteuid(*(uid_t *)arg), 0);
-}
-
-/* Opens the device as root and changes to this user. */
-static struct client *client_of_user(uid_t uid)
-{
-	struct client *client = client_new();
-
-	client_run(client, become, shared_copy(&uid, sizeof(uid)));
-	return client;
-}
-
 /* One call is made, received and answered; returns what the receiver sees of its sender. */
 static struct binder_transaction_data meet(struct client *from, struct client *manager)
 {
@@ -66,11 +52,12 @@ TEST(identity_user_seen_from_within,
 TEST(identity_user_unknown_within,
      "A user without an id in the receiver's user namespace is shown as -1.")
 {
-	struct client *manager = client_where_root_is(5);
+	struct client *manager = client_where_root_is(5), *client = client_new();
 
 	become_manager(manager);
 	send_cmd(manager, BC_ENTER_LOOPER);
-	EXPECT_EQ(meet(client_of_user(1000), manager).sender_euid, (uint32_t)-1);
+	client_set_euid(client, 1000);
+	EXPECT_EQ(meet(client, manager).sender_euid, (uint32_t)-1);
 }
 
 /* Processes that the director forks from now on are in a new pid namespace. */

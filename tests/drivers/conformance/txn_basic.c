@@ -85,28 +85,6 @@ TEST(txn_sender_is_the_process,
 	EXPECT_EQ(got->txn.sender_euid, geteuid());
 }
 
-static void set_euid(void *arg)
-{
-	if (seteuid(*(uid_t *)arg))
-		FAIL("seteuid: %s", test_errno_name(errno));
-}
-
-TEST(txn_sender_euid_is_of_now,
-     "sender_euid is the effective user id at the time of the call, not of the open.", "kernel")
-{
-	struct client *manager = manager_new(), *client = client_new();
-	const struct returned *got;
-
-	if (geteuid())
-		test_skip("needs to change its user id");
-	client_run(client, set_euid, shared_copy(&(uid_t){ 1234 }, sizeof(uid_t)));
-	got = call_received(client, 0, manager);
-	EXPECT_EQ(got->txn.sender_euid, 1234);
-	complete_call(manager, got, client);
-	client_run(client, set_euid, shared_copy(&(uid_t){ 0 }, sizeof(uid_t)));
-	EXPECT_EQ(call_received(client, 0, manager)->txn.sender_euid, 0);
-}
-
 /* Only this thread: the function of the C library changes all threads of the process. */
 static void set_euid_of_thread(void *arg)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actor_process.h"
 #include "client.h"
@@ -76,6 +77,17 @@ struct client *client_open(struct client_options options)
 struct client *client_new(void)
 {
 	return client_open((struct client_options){ 0 });
+}
+
+static void do_set_euid(void *arg)
+{
+	if (seteuid(*(uid_t *)arg))
+		FAIL("seteuid: %s", test_errno_name(errno));
+}
+
+void client_set_euid(struct client *client, uid_t uid)
+{
+	client_run(client, do_set_euid, shared_copy(&uid, sizeof(uid)));
 }
 
 struct client *client_again(struct client *of)

@@ -57,6 +57,8 @@ struct client *manager_open(struct client_options options);
 struct client *client_thread(struct client *of);
 /* A second open in the same process and thread. */
 struct client *client_again(struct client *of);
+/* The effective user id of its process changes. */
+void client_set_euid(struct client *client, uid_t uid);
 /*
  * Ask to become context manager, again while the manager of an earlier test is still being
  * released; what the last BINDER_SET_CONTEXT_MGR or ..._EXT returned. become_manager(): the test
