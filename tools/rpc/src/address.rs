@@ -2,6 +2,7 @@
 //! Where an exported service is: `tls://HOST:PORT`, `unix://PATH`, `vsock://CID:PORT`.
 use anybinder_cli::error::{Error, Kind, Result};
 use rsbinder::{Endpoint, Uri};
+use rustix::io::Errno;
 use std::str::FromStr;
 use std::{fmt, io};
 
@@ -74,7 +75,8 @@ impl Address {
         }
     }
 
-    /// The sentence of a vsock connection that failed because nobody listens: the kernel resets it.
+    /// The sentence of a vsock connection that failed because nobody listens, when the kernel
+    /// resets it, or because none can be made.
     pub fn unheard(&self, error: &io::Error) -> Option<String> {
         let Endpoint::Vsock { cid, port } = self.endpoint else {
             return None;
@@ -85,8 +87,16 @@ impl Address {
             }
             _ => "",
         };
-        let is_reset = error.kind() == io::ErrorKind::ConnectionReset;
-        is_reset.then(|| format!("nobody listens at port {port} of CID {cid}{of_host}"))
+        match Errno::from_io_error(error) {
+            Some(Errno::CONNRESET) => Some(format!(
+                "nobody listens at port {port} of CID {cid}{of_host}"
+            )),
+            Some(Errno::NODEV) => Some(format!(
+                "no transport of vsock leads to CID {cid} from here: a guest needs the module \
+                 vmw_vsock_virtio_transport, a host vhost_vsock, and CID 1 vsock_loopback"
+            )),
+            _ => None,
+        }
     }
 }
 
@@ -119,11 +129,15 @@ mod tests {
         ));
         assert_eq!(any.to_string(), "vsock://any:70");
         assert!(any.check_listen().is_ok() && any.check_connect().is_err());
-        let error = |kind| any.unheard(&io::Error::from(kind));
-        assert!(error(io::ErrorKind::ConnectionReset)
-            .unwrap()
-            .contains("nobody listens at port 70"));
-        assert_eq!(error(io::ErrorKind::PermissionDenied), None);
+        let error = |errno: Errno| any.unheard(&errno.into());
+        let text = error(Errno::CONNRESET).unwrap();
+        assert!(text.contains("nobody listens at port 70"), "{text}");
+        let text = error(Errno::NODEV).unwrap();
+        assert!(
+            text.contains("no transport of vsock leads to CID"),
+            "{text}"
+        );
+        assert_eq!(error(Errno::PERM), None);
         for wrong in [
             "",
             "x",

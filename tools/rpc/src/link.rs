@@ -153,7 +153,8 @@ fn why(address: &Address, status: StatusCode) -> String {
         return why;
     }
     // The status is the same as of a peer that ends the connection, so another one is tried.
-    if let (Endpoint::Vsock { cid, port }, StatusCode::DeadObject) = (&address.endpoint, status) {
+    let is_unclear = matches!(status, StatusCode::DeadObject | StatusCode::NoInit);
+    if let (Endpoint::Vsock { cid, port }, true) = (&address.endpoint, is_unclear) {
         let error = VsockStream::connect_with_cid_port(*cid, *port).err();
         if let Some(why) = error.and_then(|error| address.unheard(&error)) {
             return why;
