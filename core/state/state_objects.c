@@ -179,7 +179,8 @@ static bool buffer_fits(const struct binder_alloc *alloc, const struct binder_bu
 	const struct buffer_range *range = &b->range;
 
 	binder_assert_private(&alloc->lock);
-	return range->off <= alloc->size && range->size && range->size <= alloc->size - range->off &&
+	return range->off <= alloc->size && range->size &&
+	       range->size <= alloc->size - range->off &&
 	       range->off % 8 == 0 && range->size % 8 == 0 &&
 	       binder_buffer_align(b->data_size) + binder_buffer_align(b->offsets_size) +
 		       binder_buffer_align(b->extra_size) <= range->size &&

@@ -15,7 +15,8 @@
 
 /* A number of which the engine relies on being no larger. */
 #define NUMBER_MAX(s, m, max_) \
-	{ FIELD(s, m, READ_MAKING), .pass = state_pass_number, .size = STATE_SIZE(s, m), .max = max_ }
+	{ FIELD(s, m, READ_MAKING), .pass = state_pass_number, .size = STATE_SIZE(s, m), \
+	  .max = max_ }
 #define NUMBER(s, m) NUMBER_MAX(s, m, ~0ull >> (64 - 8 * STATE_SIZE(s, m)))
 #define BOOL(s, m) NUMBER_MAX(s, m, 1)
 #define LINK(s, m, kind_) \
@@ -39,7 +40,8 @@ static const struct state_field world_fields[] = {
 };
 
 static const struct state_field context_fields[] = {
-	OWN(binder_context, name, state_pass_context, READ_BEFORE), /* first, because it is found by it */
+	/* First, because the context is found by its name. */
+	OWN(binder_context, name, state_pass_context, READ_BEFORE),
 	NUMBER(binder_context, manager_uid),
 	BOOL(binder_context, manager_uid_known),
 	LINK(binder_context, manager, STATE_NODE),

@@ -4,8 +4,8 @@
  * daemon's records (moved_*.c), and the engine's own stream (core.h) between them.
  *
  * The records are read four times: for what everything else needs; for what the engine's stream
- * refers to; after the engine, for what refers to the engine; and, when the predecessor is gone, for
- * calls that it has left without a reply.
+ * refers to; after the engine, for what refers to the engine; and, when the predecessor is gone,
+ * for calls that it has left without a reply.
  */
 #include "base/daemon_log.h"
 #include "events/stage_records.h"

@@ -6,8 +6,6 @@
  * So all names of the tree are in one hash table, devices in an array by their number, and the list
  * of a directory only keeps the order.
  */
-#include "names/directory.h"
-
 #include "base/daemon_state.h"
 #include "names/tree.h"
 #include "session/handles.h"

@@ -14,7 +14,6 @@
 #include "clients/users.h"
 #include "memory/user_account.h"
 #include "memory/text.h"
-#include "names/directory.h"
 #include "session/handles.h"
 #include "session/persistent.h"
 

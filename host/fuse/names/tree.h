@@ -188,7 +188,7 @@ struct tree {
 	pthread_mutex_t lock;
 	struct entry root;
 	struct inode *buckets[TREE_BUCKETS];
-	struct entry *names[TREE_BUCKETS];	/* for directory.h, as the next */
+	struct entry *names[TREE_BUCKETS];	/* for directory.c, as the next */
 	struct entry *devices[NODEID_DEVICES_MAX + 1];
 	uint64_t last_number;		/* counts the nodeids of this server */
 	unsigned int last_device;	/* the number of the newest */
@@ -205,5 +205,20 @@ struct entry *tree_new_entry(struct entry *dir, const char *name, enum entry_kin
 
 /* Was the entry added by tree_add_shared()? */
 bool tree_is_shared(const struct entry *entry);
+
+/* ---- directory.c: the entries of a directory; the lock is held ---- */
+
+/* The entry of @dir with this name; NULL: none. */
+struct entry *directory_find(const struct entry *dir, const char *name);
+
+/* The device with this number; NULL: none. */
+struct entry *directory_device(unsigned int number);
+
+/* Adds @entry, which has its parent, name and inode number, behind all others of its parent. */
+void directory_add(struct entry *entry);
+void directory_remove(struct entry *entry);
+
+/* Gives @entry, which keeps its place, another name. Takes @name, and frees the one before. */
+void directory_rename(struct entry *entry, char *name);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/daemon_state.h"
 #include "clients/users.h"
-#include "names/directory.h"
 #include "session/handles.h"
 
 static void visit_below(struct entry *dir, void (*see)(struct entry *entry, void *arg), void *arg)

@@ -119,7 +119,8 @@ static uint64_t compare(const char *lines, const _Atomic uint32_t *ids,
 		snprintf(beginning, sizeof(beginning), "\n  %s: ", command_name(ids[i]));
 		more = number(lines, beginning) - (long)counts[i];
 		if (more < 0 || more > again)
-			FAIL("the process counted %s %u times, the driver %ld more, with %ld to spare",
+			FAIL("the process counted %s %u times, the driver %ld more, "
+			     "with %ld to spare",
 			     command_name(ids[i]), counts[i], more, again);
 		again -= more;
 		sum += (uint64_t)(counts[i] + more);
