@@ -22,7 +22,7 @@ FUSE_PROGRAMS = {"fds/helper/": ("base/", "host_types.h", "fds/inject/inject.h")
                  "fds/inject/": ("base/",)}
 # Messages, numbers of threads, and the injectors that share SIGCHLD are those of the process,
 # whatever number of daemons it has.
-FUSE_STATE_OF_PROCESS = ("base/daemon_log.c", "base/thread.c", "fds/inject/inject.c")
+FUSE_STATE_OF_PROCESS = ("base/daemon_log.c", "base/thread.c", "fds/inject/inject.c", "main.c")
 # The begin of a definition, at file scope or behind "static" in a function: of a variable, of a
 # pointer to a function, or the end of a struct without a name that a variable has.
 VARIABLE = re.compile(r"((?!typedef |extern )[A-Za-z_][\w \t*]*[ \t*])(\w+)(?=;|\[| =)")

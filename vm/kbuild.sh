@@ -25,7 +25,9 @@ fi
 if [[ $kernel = usermode/* ]]; then
 	command+=(ARCH=um)
 fi
-if [ "$where" != suite ]; then
+if [ "$where" = source ]; then
+	command+=(CC="$(sed -n 's/^CC = //p' "$headers/.kernelvariables")")
+elif [ "$where" != suite ]; then
 	exec "${command[@]}"
 fi
 suite=$(sed 's/-backports$//' "$vm/$kernel/suite")

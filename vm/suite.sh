@@ -5,6 +5,7 @@
 #   vm/suite.sh SUITE update           fetch the index, unless it is less than a day old
 #   vm/suite.sh SUITE get ARGS...      apt-get ARGS (download ...)
 #   vm/suite.sh SUITE cache ARGS...    apt-cache ARGS
+#   vm/suite.sh SUITE source P=VERSION the upstream sources of a source package, not unpacked
 #   vm/suite.sh SUITE root DIR         a minimal Debian in DIR, by debootstrap
 #   vm/suite.sh SUITE sources          its lines for sources.list
 #   vm/suite.sh SUITE mirror           the address that ends in /debian
@@ -69,8 +70,19 @@ update() {
 	touch "$dir/updated"
 }
 
+# The lists of sources are kept apart: nobody else needs them.
+get_source() {
+	local lists=$dir/var/lib/apt/lists-source
+	mkdir -p "$lists/partial"
+	echo "deb-src [signed-by=$keys] $(mirror) $suite main" > "$dir/etc/apt/sources-source.list"
+	options+=(-o Dir::Etc::sourcelist=sources-source.list -o "Dir::State::lists=$lists")
+	apt-get -qq "${options[@]}" update || die "no index of the sources of $suite"
+	apt-get -qq "${options[@]}" source --download-only --tar-only "$1"
+}
+
 case $command in
 update) update ;;
+source) get_source "$1" ;;
 sources) write_sources ;;
 mirror) mirror ;;
 get) apt-get -qq "${options[@]}" "$@" ;;

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+size_t daemon_page_size = 4096;
+
 static void block_signals(void)
 {
 	sigset_t set = supervisor_signals();

@@ -8,8 +8,6 @@
 
 _Thread_local struct daemon *daemon_self;
 
-size_t daemon_page_size = 4096;
-
 void *daemon_alloc(size_t size)
 {
 	void *state = calloc(1, size);
