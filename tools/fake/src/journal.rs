@@ -15,9 +15,13 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// So many calls may wait to be written; then callers wait.
 const WAITING: usize = 1 << 14;
+
+/// After calls that are answered already, others are gathered for so long.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A call that came.
 pub struct Record {
@@ -148,15 +152,26 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, mut outputs: Outputs) {
+/// A line that controls no terminal; most have nothing that could.
+fn plain(text: String) -> String {
+    match text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        true => text,
+        false => harmless(&text),
+    }
+}
+
+fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) {
     let mut stdout = BufWriter::new(std::io::stdout());
+    let mut log = outputs.log.map(BufWriter::new);
     let mut next = None;
     while let Some(entry) = next.take().or_else(|| entries.recv().ok()) {
+        let mut is_awaited = true;
         let text = match entry {
             Entry::Called(number, mut record) => {
                 let shown = Shown::of(library, number, &mut record);
-                if let Some(log) = &mut outputs.log {
-                    let _ = log.write_all(format!("{}\n", shown.line()).as_bytes());
+                is_awaited = shown.record.answer.is_none();
+                if let Some(log) = &mut log {
+                    let _ = writeln!(log, "{}", shown.line());
                 }
                 match outputs.json {
                     true => shown.line().to_string(),
@@ -167,15 +182,21 @@ fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, mut outputs: Outpu
             Entry::Line(text, _) => text,
             Entry::Flush(told) => {
                 let _ = stdout.flush();
+                let _ = log.as_mut().map(Write::flush);
                 let _ = told.send(());
                 continue;
             }
         };
         // Without a reader the service goes on.
-        let _ = writeln!(stdout, "{}", harmless(&text));
+        let _ = writeln!(stdout, "{}", plain(text));
         next = entries.try_recv().ok();
         if next.is_none() {
             let _ = stdout.flush();
+            let _ = log.as_mut().map(Write::flush);
+            // Nobody waits for these lines: a caller that goes on need not wake this thread.
+            if !is_awaited {
+                std::thread::sleep(PAUSE);
+            }
         }
     }
 }
