@@ -88,7 +88,7 @@ struct host_proc {
 	atomic_bool ended;		/* the open ended: no call may be parked any more */
 };
 
-/* Of the kernel, set in main(). x86-64 has one size; on arm64 there are 4, 16 and 64 KiB. */
+/* The kernel's size of a page, set in main(). x86-64 has one, arm64 has 4, 16 and 64 KiB. */
 extern size_t daemon_page_size;
 #ifdef __x86_64__
 #define HOST_PAGE_SIZE ((size_t)4096)
@@ -98,6 +98,9 @@ extern size_t daemon_page_size;
 
 /* Pages of a receive buffer, as many as the engine uses of a mapping when they are smallest. */
 #define HOST_MAP_PAGES 1024
+
+/* The longest mapping that is used, in bytes, as with the stock driver. */
+#define MAP_SIZE ((size_t)4 << 20)
 
 struct host_map {
 	_Atomic(char *) memory;		/* see map_memory() */

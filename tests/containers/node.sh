@@ -24,7 +24,8 @@ build() {
 	rm -rf "$root.new"
 	"$top/scripts/debian-root.sh" make forky "$root.new"
 	"$top/scripts/debian-root.sh" enter "$root.new" sh -ec "apt-get -qq update
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages"
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			$packages"
 	mv "$root.new" "$root"
 }
 
@@ -50,7 +51,8 @@ make_image() { # FILE PROGRAM...
 		 "rootfs": {"type": "layers", "diff_ids": ["sha256:${layer%% *}"]}}
 	END
 	cat >"$image/manifest.json" <<-END
-		[{"Config": "config.json", "Layers": ["layer.tar"], "RepoTags": ["anybinder:1.0.0"]}]
+		[{"Config": "config.json", "Layers": ["layer.tar"],
+		  "RepoTags": ["anybinder:1.0.0"]}]
 	END
 	tar -C "$image" -cf "$file" manifest.json config.json layer.tar
 	rm -rf "$image"
@@ -74,7 +76,8 @@ remove_groups() {
 	local group tries
 	for tries in 1 2 3 4 5; do
 		for group in /sys/fs/cgroup/*/"$name"; do
-			[ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+			[ ! -d "$group" ] ||
+				find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
 		done
 		[ -n "$(ls -d /sys/fs/cgroup/*/"$name" 2>/dev/null)" ] || return 0
 		sleep 0.5
@@ -110,7 +113,8 @@ start() { # IMAGE
 	mkdir -p dev/pts dev/shm dev/mqueue
 	mount -t devpts -o newinstance,ptmxmode=666 pts dev/pts
 	ln -s pts/ptmx dev/ptmx
-	for directory in dev/shm run tmp var/lib/containerd var/lib/kubelet var/log etc/cni etc/cdi; do
+	for directory in dev/shm run tmp var/lib/containerd var/lib/kubelet var/log \
+		etc/cni etc/cdi; do
 		mkdir -p "$directory"
 		mount -t tmpfs -o mode=755 node "$directory"
 	done

@@ -13,7 +13,6 @@
 #include "base/gate.h"
 #include "base/locks.h"
 #include "base/daemon_log.h"
-#include "buffers/receive_map.h"
 #include "calls/open_file.h"
 #include "calls/stuck_workers.h"
 #include "clients/client_thread.h"
@@ -292,7 +291,8 @@ void bound_buffer_publish(struct host_map *map, const char *memory, size_t off, 
 {
 	size_t done = 0;
 
-	provide_pages(map, off / HOST_PAGE_SIZE, (off + size + HOST_PAGE_SIZE - 1) / HOST_PAGE_SIZE);
+	provide_pages(map, off / HOST_PAGE_SIZE,
+		      (off + size + HOST_PAGE_SIZE - 1) / HOST_PAGE_SIZE);
 	while (done < size) {
 		unsigned int section = gate_begin_client();
 		ssize_t count = pwrite(map->client_memory, memory + off + done, size - done,

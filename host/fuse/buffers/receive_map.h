@@ -12,9 +12,6 @@
 
 #include "host_types.h"
 
-/* The longest mapping that is used, as with the stock driver. */
-#define MAP_SIZE ((size_t)4 << 20)
-
 /* Creates the memory file of @proc's open. 0, -ENOMEM, -EMFILE. Sleeps. */
 int map_init(struct host_map *map, const struct host_proc *proc);
 void map_destroy(struct host_map *map);

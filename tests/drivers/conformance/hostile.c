@@ -179,7 +179,8 @@ static void do_map_private(void *arg)
 {
 	void **at = arg;
 
-	*at = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*at = mmap(NULL, 2 * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
 	EXPECT(*at != MAP_FAILED);
 	EXPECT_EQ(munmap((char *)*at + page_size(), page_size()), 0);
 	memset(*at, 0x77, page_size());
