@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import struct
 
 import pytest
 from anybinder.parcel import Parcel
@@ -23,6 +24,28 @@ def test_call_by_aidl(bus):
     until(lambda: bus.ask("posted") == "[5]")
     answer = bus.json("call", "--aidl", AIDL, PEER, "add", "1", "2")
     assert answer == {"result": 3, "out": {}}
+
+
+def test_values_from_files(bus):
+    path = os.path.join(bus.scratch, "value")
+    with open(path, "wb") as file:
+        file.write(b"\0\x01\xff")
+    assert bus.ask("reverse", f"@{path}") == '"hex:ff0100"'
+    assert bus.ask("echo", f"@{path}") == f'"@{path}"', "a text is no file"
+    assert bus.run("call", "--aidl", AIDL, PEER, "echoRecord", "@-", input='{"id": 7}\n') \
+        .startswith('{"id":7,')
+    contains(bus.ask("reverse", "@/nonexistent", status=2), "error while reading /nonexistent: No")
+    numbers = struct.pack("<30001i", 30000, *range(30000))
+    echoed = Parcel().i32(0)
+    with service(bus.path(), "anybinder.test.INumbers/default", "anybinder.test.INumbers",
+                 {1: lambda call: echoed}) as served:
+        for word, given in ("@-", json.dumps(list(range(30000)))), (f"@{path}", None):
+            if not given:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(",".join(map(str, range(30000))))
+            bus.run("call", "anybinder.test.INumbers/default", "1", "array", "of", "i32", word,
+                    input=given)
+            assert served.calls.all()[-1].data == numbers
 
 
 def test_call_with_objects(bus):

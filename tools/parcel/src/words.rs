@@ -5,6 +5,8 @@ use crate::aidl::syntax::Body;
 use crate::encode::{hex_bytes, Encoder};
 use crate::types::{Kind, Type, WORDS};
 use serde_json::Value;
+use std::io::Read;
+use std::sync::OnceLock;
 
 /// Why words were not understood, and what would be.
 #[derive(Debug)]
@@ -33,6 +35,36 @@ fn unknown(name: &str) -> Error {
     }
 }
 
+/// What a word `@FILE` stands for, or `@-`: the bytes of the file, or of standard input. None of
+/// other words.
+fn file_bytes(word: &str) -> Option<std::io::Result<Vec<u8>>> {
+    match word.strip_prefix('@')? {
+        "-" => Some(standard_input()),
+        path => Some(std::fs::read(path)),
+    }
+}
+
+/// Standard input is read once: words may be written twice, for another format of parcels.
+fn standard_input() -> std::io::Result<Vec<u8>> {
+    static INPUT: OnceLock<Vec<u8>> = OnceLock::new();
+    if INPUT.get().is_none() {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        let _ = INPUT.set(bytes);
+    }
+    Ok(INPUT.get().cloned().unwrap_or_default())
+}
+
+/// Bytes as the value of a byte array.
+fn hex_value(bytes: &[u8]) -> Value {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Value::from(format!("hex:{digits}"))
+}
+
+fn unread(word: &str, err: &std::io::Error) -> Error {
+    error(format!("Error while reading {}: {err}.", &word[1..]))
+}
+
 /// The values of an array: JSON, or values with commas between them.
 fn elements(text: &str) -> Value {
     match serde_json::from_str(text) {
@@ -56,9 +88,8 @@ pub fn write(encoder: &mut Encoder, words: &[String]) -> Result<(), Error> {
             "null-s16" => encoder.parcel.word(u32::MAX),
             "bytes" => {
                 let text = value(word)?;
-                let bytes = match text.strip_prefix('@') {
-                    Some(path) => std::fs::read(path)
-                        .map_err(|err| error(format!("Error while reading {path}: {err}.")))?,
+                let bytes = match file_bytes(text) {
+                    Some(read) => read.map_err(|err| unread(text, &err))?,
                     None => hex_bytes(text).ok_or_else(|| bad(word, text))?,
                 };
                 encoder.parcel.word(bytes.len() as u32);
@@ -74,10 +105,15 @@ pub fn write(encoder: &mut Encoder, words: &[String]) -> Result<(), Error> {
                     let _ = encoder.value(&Type::of(Kind::Binder), &service, 0);
                     continue;
                 }
-                let text = value(of)?;
+                let word = value(of)?;
+                let text = match file_bytes(word) {
+                    Some(read) => read.and_then(|bytes| std::io::read_to_string(&bytes[..])),
+                    None => Ok(word.to_string()),
+                };
+                let text = text.map_err(|err| unread(word, &err))?;
                 let mut kind = Type::of(Kind::word(of).ok_or_else(|| unknown(of))?);
                 kind.dimensions.push(None);
-                let written = encoder.value(&kind, &elements(text), 0);
+                let written = encoder.value(&kind, &elements(&text), 0);
                 written.map_err(|err| error(format!("array of {of}: {}.", err.what)))?;
             }
             _ => {
@@ -124,10 +160,35 @@ pub fn word_value(kind: &Type, word: &str) -> Result<Value, String> {
         });
     }
     match &kind.kind {
-        Kind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => json(),
+        Kind::Declared(_) if has_parts(kind) => json(),
         _ if word.starts_with('"') => json(),
         _ => Ok(Value::from(word)),
     }
+}
+
+/// Whether values of a type have parts: arrays, parcelables and unions.
+fn has_parts(kind: &Type) -> bool {
+    let is_whole = match &kind.kind {
+        Kind::Declared(entry) => matches!(entry.declaration.body, Body::Enum { .. }),
+        _ => true,
+    };
+    !kind.dimensions.is_empty() || !is_whole
+}
+
+/// `word_value`, also of what a file or standard input has, where the word says so; a text may
+/// begin with `@`.
+pub fn argument_value(kind: &Type, word: &str) -> Result<Value, String> {
+    let read = has_parts(kind).then(|| file_bytes(word)).flatten();
+    let Some(read) = read else {
+        return word_value(kind, word);
+    };
+    let unread = |err: std::io::Error| format!("error while reading {}: {err}", &word[1..]);
+    let bytes = read.map_err(unread)?;
+    if matches!(kind.kind, Kind::Byte) && kind.dimensions.len() == 1 {
+        return Ok(hex_value(&bytes));
+    }
+    let text = std::io::read_to_string(&bytes[..]).map_err(unread)?;
+    word_value(kind, text.trim())
 }
 
 /// One part of a reply.

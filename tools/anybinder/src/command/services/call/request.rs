@@ -22,14 +22,14 @@ const HELP: &str = "\
 Without --aidl, arguments are TYPE VALUE pairs:
   i8 i16 i32 i64 u8 u16 u32 u64 N   f32 f64 N   bool true|false
   s16 TEXT (the strings of AIDL)   s8 TEXT   bytes HEX|@FILE
-  array of TYPE A,B,...|JSON   handle of SERVICE   file PATH   raw-file PATH
+  array of TYPE A,B,...|JSON|@FILE   handle of SERVICE   file PATH   raw-file PATH
   null (a binder)   null-s16
 
 With --aidl, an argument is a value of its type: a number, a text, the name of an enumerator, the
 path of a file, the name of a service for a binder, null, and JSON for arrays, parcelables and
-unions; byte arrays are hex:00ff. For a binder, `new` is an object that prints the calls that it
-gets and answers with zeros and empty values: of the interface of the argument, or of another one
-with `new INTERFACE`.";
+unions, or @FILE with these (@-: standard input); byte arrays are hex:00ff, or what is in @FILE. For
+a binder, `new` is an object that prints the calls that it gets and answers with zeros and empty
+values: of the interface of the argument, or of another one with `new INTERFACE`.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]

@@ -16,7 +16,7 @@ use anybinder_parcel::encode::{Format, Parcel};
 use anybinder_parcel::method;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::types::Kind as ValueKind;
-use anybinder_parcel::words::word_value;
+use anybinder_parcel::words::argument_value;
 use anybinder_rpc::relay::descriptor_of;
 use rsbinder::{ProcessState, SIBinder};
 use serde::Serialize;
@@ -96,7 +96,7 @@ pub fn write(
                 return Err(bad("new needs an interface".to_string()));
             }
         }
-        given.insert(name.clone(), word_value(&kind, word).map_err(bad)?);
+        given.insert(name.clone(), argument_value(&kind, word).map_err(bad)?);
     }
     if let Some(word) = rest.next() {
         return Err(Error::usage(format!(

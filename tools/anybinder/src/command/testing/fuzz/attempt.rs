@@ -104,7 +104,12 @@ impl Attempt {
             Arguments::Typed(words) => {
                 let called = interface.called(self.code);
                 let called = called.ok_or_else(|| Error::new("There is no such method."))?;
-                write_typed(interface.library, interface.entry, called, (words.as_slice(), format))
+                write_typed(
+                    interface.library,
+                    interface.entry,
+                    called,
+                    (words.as_slice(), format),
+                )
             }
             Arguments::Malformed(words) => {
                 let mut parcel = Parcel::default();
