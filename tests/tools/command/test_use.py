@@ -35,6 +35,18 @@ def test_run(present):
     present(0, "", "run", "--", "sleep", "1.2", environment={"ANYBINDER_TIMEOUT": "1"})
 
 
+def test_run_configures_libgbinder(present):
+    """What is installed is not looked at: the test has its own."""
+    library = "mount -t tmpfs tmpfs /usr/local/lib; >/usr/local/lib/libgbinder.so.1; "
+    configuration = "mount -t tmpfs tmpfs /etc; echo \"[Protocol]\n/dev/binder = aidl2\" " \
+                    ">/etc/gbinder.conf; "
+    show = "$A run -- cat /etc/gbinder.conf"
+    text = present.shell(0, "^/dev/hwbinder = hidl$", f"unshare -m sh -ec '{library}{show}'")
+    assert "\n/dev/binder = aidl3\n/dev/binderfs/binder = aidl3\n" in text, text
+    text = present.shell(0, "^/dev/binder = aidl6$", f"unshare -m sh -ec '{configuration}{show}'")
+    assert "/dev/binder = aidl2\n" in text and "/dev/binderfs/binder = aidl2\n" in text, text
+
+
 def test_run_is_private(system):
     system(0, "up at", "up")
     system(0, "", "run", "--", "true")

@@ -21,12 +21,15 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{pidfd_open, PidfdFlags};
 use rustix::thread::{CapabilitySet, ThreadNameSpaceType, UnshareFlags};
+use std::ffi::CString;
 use std::fs::{self, DirEntry};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{symlink, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const DEV: &str = "/dev";
+/// In a private `/dev`: files that stand in place of others.
+const LAYER: &str = ".anybinder";
 
 /// The daemon needs these inside a user namespace: to mount, and to read its clients' memory.
 const DAEMON_CAPABILITIES: [CapabilitySet; 2] =
@@ -187,10 +190,11 @@ pub fn path_inside(mount: &Mount) -> &Path {
 }
 
 /// Moves this process into a mount namespace where `/dev/binderfs` is this mount, and `/dev/binder`
-/// and the others are links to its devices. Does nothing if the paths lead there already.
-pub fn enter(mount: &Mount) -> Result<()> {
+/// and the others are links to its devices. Does nothing, and returns false, if the paths lead
+/// there already.
+pub fn enter(mount: &Mount) -> Result<bool> {
     if is_default(mount) {
-        return Ok(());
+        return Ok(false);
     }
     let devices = mount.devices();
     unshare_all()?;
@@ -215,11 +219,33 @@ pub fn enter(mount: &Mount) -> Result<()> {
     }
 
     let entries = fs::read_dir(through(&old_dev)).doing(|| format!("listing {DEV}"))?;
-    for entry in entries.flatten() {
+    for entry in entries.flatten().filter(|one| one.file_name() != LAYER) {
         carry_over(&entry)
             .doing(|| format!("binding {} into a private {DEV}", entry.path().display()))?;
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Lets a file have another text in the namespace of `enter`. In place of one that does not exist,
+/// its directory gets a layer with it, and cannot be written to there.
+///
+/// * `path`: of a file in a directory that exists
+pub fn place_file(path: &Path, text: &str) -> std::io::Result<()> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let layer = Path::new(DEV).join(LAYER);
+    fs::create_dir(&layer)?;
+    let file = layer.join(name);
+    fs::write(&file, text)?;
+    if path.exists() {
+        return Ok(rustix::mount::mount_bind(&file, path)?);
+    }
+    let layers = format!("lowerdir={}:{}", layer.display(), directory.display());
+    let layers = CString::new(layers)?;
+    let flags = MountFlags::RDONLY;
+    let mounted = rustix::mount::mount("overlay", directory, "overlay", flags, layers.as_c_str());
+    Ok(mounted?)
 }
 
 /// Binds an entry of the old `/dev` into the new one, unless the new one has that name already.

@@ -12,6 +12,7 @@ pub mod demo;
 pub mod device_check;
 pub mod doctor;
 pub mod down;
+mod gbinder_config;
 pub mod run;
 pub mod servicemanager;
 pub mod status;
