@@ -64,6 +64,26 @@ def test_android_commands(bus):
                  "android.hidl.manager@1.2::IServiceManager/default ")
 
 
+def test_android_transactions(bus):
+    code = str(bus.code("add"))
+    call = "service", "call", PEER
+    assert bus.run(*call, code, "i32", "2", "i32", "-4") == \
+        "Result: Parcel(00000000 fffffffe   '........')\n"
+    text = bus.run(*call, str(bus.code("echo")), "s16", "0429")
+    contains(text, "Result: Parcel(\n  0x00000000: 00000000 00000004 00340030 00390032 "
+             "'........0.4.2.9.'\n  0x00000010: 00000000 ")
+    assert bus.json(*call, code, "i32", "1", "i32", "1") == {"size": 8, "hex": "0000000002000000"}
+    contains(bus.run(*call, code, "i32", status=2), "The argument type i32 has no value.")
+    contains(bus.run(*call, code, "intent", "x", status=2), "intent is not sent.")
+
+
+def test_cmd_waits_for_its_service(bus):
+    name = "anybinder.test.ILater/default"
+    waiting = bus.command("cmd", "-w", name, "echo", "a")
+    with shell_service(bus, name):
+        assert waiting.communicate(timeout=PATIENCE_S)[0] == "a\n"
+
+
 class Named(servicemanager.Client):
     """Its objects say their interface."""
 
@@ -115,8 +135,11 @@ def test_dumpsys_of_services(bus):
     assert re.match(r"Threads in use: \d+/[1-9]\d*\n$", threads), threads
     text = bus.run("dumpsys", "-t", "50", PEER, "a", "--b", "-l")
     assert re.match(r"peer \d+ a,--b,-l\n$", text), text
-    contains(bus.run("dumpsys", "-t", "50"), f"{'-' * 79}\nDUMP OF SERVICE {PEER}:\npeer ",
-             f"s was the duration of dumpsys {PEER}\n")
+    text = bus.run("dumpsys", "-T", "50000", "--proto", "--skip", "nosuch,manager")
+    contains(text, "  manager\n", f"{'-' * 79}\nDUMP OF SERVICE {PEER}:\npeer ")
+    assert re.search(r" --proto\n", text) and "DUMP OF SERVICE manager" not in text, text
+    assert re.search(rf"s was the duration of dumpsys {PEER}, ending at: "
+                     r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$", text, re.M), text
     name = "anybinder.test.stopped"
     service = bus.serve(name)
     service.send_signal(signal.SIGSTOP)

@@ -2,7 +2,7 @@
 //! Commands with the names, options and output of Android's, so that scripts for those run. A link
 //! of such a name to this program is the command.
 use super::services::arguments::Arguments as Words;
-use super::services::{list, shell};
+use super::services::{list, shell, wait};
 use super::{RunMode, SHORT};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
@@ -13,6 +13,7 @@ use anybinder_mount::state_report;
 use std::process::ExitCode;
 
 pub mod dumpsys;
+mod hex_dump;
 pub mod lshal;
 pub mod service;
 
@@ -23,7 +24,7 @@ pub enum Command {
     /// List the services with their interfaces, or say whether one is registered
     Service(service::Arguments),
     /// List the services, or run a shell command of one
-    Cmd(Asked),
+    Cmd(Cmd),
     /// List the HIDL services, with their threads and processes
     Lshal,
 }
@@ -40,7 +41,7 @@ impl Command {
         match self {
             Command::Dumpsys(arguments) => dumpsys::run(context, arguments),
             Command::Service(arguments) => service::run(context, arguments),
-            Command::Cmd(asked) => cmd(context, asked),
+            Command::Cmd(arguments) => cmd(context, arguments),
             Command::Lshal => lshal::run(context),
         }
     }
@@ -66,6 +67,16 @@ pub struct Asked {
         value_name = "SERVICE"
     )]
     words: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Cmd {
+    /// Wait until the service is registered
+    #[arg(short = 'w')]
+    wait: bool,
+
+    #[command(flatten)]
+    asked: Asked,
 }
 
 /// The services of a device, which is opened.
@@ -119,7 +130,8 @@ fn threads_in_use(processes: &[state_report::Process], device: &str, pid: i32) -
 }
 
 /// `anybinder cmd`: what `shell` does.
-fn cmd(context: &Context, asked: &Asked) -> Result<ExitCode> {
+fn cmd(context: &Context, arguments: &Cmd) -> Result<ExitCode> {
+    let asked = &arguments.asked;
     if asked.list {
         return print_names(context, &asked.device.device).map(|_| ExitCode::SUCCESS);
     }
@@ -127,6 +139,9 @@ fn cmd(context: &Context, asked: &Asked) -> Result<ExitCode> {
         let advice = "Use -l to list all services.";
         return Err(Error::with_advice("No service is named.", advice).of(Kind::Usage));
     };
+    if arguments.wait {
+        wait::until_registered(context, &asked.device, name)?;
+    }
     let words = Words {
         name: name.clone(),
         device: asked.device.clone(),

@@ -9,6 +9,7 @@ use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 use anybinder_mount::state_report;
 use serde::Serialize;
+use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -21,6 +22,19 @@ pub struct Arguments {
     #[arg(short = 't', value_name = "SECONDS", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=86_400))]
     limit_s: u32,
+
+    /// The same in milliseconds, of which begun seconds count whole
+    #[arg(short = 'T', value_name = "MILLISECONDS", conflicts_with = "limit_s",
+        value_parser = clap::value_parser!(u32).range(1..=86_400_000))]
+    limit_ms: Option<u32>,
+
+    /// Leave these services out
+    #[arg(long, value_name = "SERVICE,...", value_delimiter = ',')]
+    skip: Vec<String>,
+
+    /// Ask the services for dumps in the format of protocol buffers
+    #[arg(long)]
+    proto: bool,
 
     /// Print the number of the process instead
     #[arg(long)]
@@ -42,11 +56,29 @@ struct Process {
     threads: usize,
 }
 
+/// The time of day here, as Android's command prints it.
+fn local_time() -> String {
+    let (mut now, mut parts) = (0, MaybeUninit::uninit());
+    let mut text = [0u8; 32];
+    // SAFETY: the C library writes both; what is not written of the text stays zero.
+    let length = unsafe {
+        libc::time(&mut now);
+        libc::localtime_r(&now, parts.as_mut_ptr());
+        let format = c"%Y-%m-%d %H:%M:%S".as_ptr();
+        libc::strftime(text.as_mut_ptr().cast(), text.len(), format, parts.as_ptr())
+    };
+    String::from_utf8_lossy(&text[..length]).into_owned()
+}
+
 impl Arguments {
+    fn limit_s(&self) -> u32 {
+        self.limit_ms.map_or(self.limit_s, |ms| ms.div_ceil(1000))
+    }
+
     pub fn run_mode(&self) -> RunMode {
         // Each of all services has a limit of its own.
         let limit_s = match self.asked.list || !self.asked.words.is_empty() {
-            true => SEARCH_S + self.limit_s,
+            true => SEARCH_S + self.limit_s(),
             false => 0,
         };
         RunMode {
@@ -81,14 +113,15 @@ impl Arguments {
         let device = &self.asked.device.device;
         let mut dump = context.mount.own_command("dump")?;
         dump.args(context.json.then_some("--json"));
-        dump.arg(format!("--timeout={}", self.limit_s));
+        dump.arg(format!("--timeout={}", self.limit_s()));
         dump.arg(format!("--device={device}"));
         dump.arg(format!("--max-output={}", self.asked.most.max_output));
-        dump.arg("--").arg(name).args(words);
+        dump.arg("--").arg(name);
+        dump.args(self.proto.then_some("--proto")).args(words);
         let status = dump.status().doing(|| "starting `dump`".to_string())?;
         let status = status.code().and_then(|code| u8::try_from(code).ok());
         if status == Some(Kind::TimedOut.exit_status()) && !context.json {
-            let limit_ms = u64::from(self.limit_s) * 1000;
+            let limit_ms = u64::from(self.limit_s()) * 1000;
             say("");
             say(format_args!(
                 "*** SERVICE '{name}' DUMP TIMEOUT ({limit_ms}ms) EXPIRED ***"
@@ -116,7 +149,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     if asked.list {
         return Ok(ExitCode::SUCCESS);
     }
-    for service in services {
+    let is_skipped = |service: &Service| arguments.skip.contains(&service.name);
+    for service in services.into_iter().filter(|one| !is_skipped(one)) {
         let (name, since) = (&service.name, Instant::now());
         if !context.json {
             say("-".repeat(79));
@@ -127,8 +161,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         }
         if !context.json {
             say(format_args!(
-                "--------- {:.3}s was the duration of dumpsys {name}",
-                since.elapsed().as_secs_f64()
+                "--------- {:.3}s was the duration of dumpsys {name}, ending at: {}",
+                since.elapsed().as_secs_f64(),
+                local_time()
             ));
         }
     }

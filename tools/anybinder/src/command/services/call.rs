@@ -15,7 +15,7 @@ use anybinder_mount::context::Context;
 pub use request::Arguments;
 use std::process::ExitCode;
 pub use typed::{method_named, write as write_typed};
-pub use untyped::code_of;
+pub use untyped::{code_of, transact};
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let outcome = match arguments.aidl.paths.is_empty() {

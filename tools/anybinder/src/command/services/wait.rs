@@ -101,6 +101,17 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Waits until a service of AIDL is registered.
+pub fn until_registered(context: &Context, device: &DeviceOption, name: &str) -> Result<()> {
+    device::open(&context.mount, &device.device, 1)?;
+    let manager = device::wait_for_manager(&context.mount, &device.device)?;
+    let arguments = Arguments {
+        name: name.to_string(),
+        device: device.clone(),
+    };
+    wait_for(context, &arguments, (&manager, device::foreign())).map(|_| ())
+}
+
 /// Waits a little for a service that is not registered.
 fn sleep_without(name: &str) {
     waits_because(&device::no_service(name));

@@ -86,6 +86,24 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// A call by code of a service on a device, with words of types and values.
+    pub fn of(name: &str, code: u32, device: &DeviceOption, words: Vec<String>) -> Arguments {
+        Arguments {
+            name: name.to_string(),
+            method: code.to_string(),
+            aidl: Roots::default(),
+            interface: None,
+            level: None,
+            reply: None,
+            oneway: false,
+            no_header: false,
+            save: None,
+            listen: None,
+            device: device.clone(),
+            arguments: words,
+        }
+    }
+
     /// How the service reads calls: as is `told`, but for a level that the command line says.
     pub fn speaker(&self, told: Speaker) -> Speaker {
         Speaker {

@@ -5,6 +5,7 @@ use super::request::{exception_error, Arguments, Call};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
+use anybinder_client::raw::Reply;
 use anybinder_client::raw_manager::RawManager;
 use anybinder_mount::context::Context;
 use anybinder_parcel::decode::Decoder;
@@ -192,6 +193,31 @@ fn show_decoded(
     Ok(ExitCode::SUCCESS)
 }
 
+fn has_header(arguments: &Arguments, code: u32) -> bool {
+    !arguments.no_header && code <= rsbinder::LAST_CALL_TRANSACTION
+}
+
+/// Makes the call. The reply's values are read by the format.
+pub fn transact(context: &Context, arguments: &Arguments, code: u32) -> Result<(Reply, Format)> {
+    let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
+    let (speaker, format) = arguments.format(&service)?;
+    let parcel = write_arguments(&arguments.arguments, format)?;
+    let call = Call {
+        service,
+        speaker,
+        code,
+        flags: match arguments.oneway {
+            true => rsbinder::FLAG_ONEWAY,
+            false => 0,
+        },
+        parcel,
+        has_header: has_header(arguments, code),
+        objects: Vec::new(),
+        calls: None,
+    };
+    Ok((call.send(context, arguments)?, format))
+}
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let code = code_of(&arguments.method)?;
     if arguments.save.is_some() && arguments.reply.is_none() {
@@ -209,9 +235,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         None => None,
     };
     let name = &arguments.name;
-    let has_header = !arguments.no_header && code <= rsbinder::LAST_CALL_TRANSACTION;
     match &arguments.interface {
-        Some(interface) if arguments.oneway && has_header => {
+        Some(interface) if arguments.oneway && has_header(arguments, code) => {
             return send_unasked(context, arguments, code, interface);
         }
         Some(_) => {
@@ -221,23 +246,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         }
         None => {}
     }
-    let service = device::find(&context.mount, &arguments.device.device, name)?;
-    let (speaker, format) = arguments.format(&service)?;
-    let parcel = write_arguments(&arguments.arguments, format)?;
-    let call = Call {
-        service,
-        speaker,
-        code,
-        flags: match arguments.oneway {
-            true => rsbinder::FLAG_ONEWAY,
-            false => 0,
-        },
-        parcel,
-        has_header,
-        objects: Vec::new(),
-        calls: None,
-    };
-    let reply = call.send(context, arguments)?;
+    let (reply, format) = transact(context, arguments, code)?;
     if let Some(parts) = parts {
         let decoded = decode(name, (&reply.data, format), &parts)?;
         return show_decoded(context, arguments, decoded);
