@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Raw binder calls: only the system calls that libbinder makes. Four peers make them.
+ * Raw binder calls: only the system calls that libbinder makes. Four peers make them; the loop
+ * around a call is in cell.c.
  *
  * `binder`: what is compared with other IPC.
  *

@@ -2,7 +2,8 @@
 /*
  * The limits of the engine, each with its reason. A client that reaches one gets an error
  * (-ENOMEM, or BR_FAILED_REPLY with -ENOMEM) and keeps what it has; no client can make the
- * engine grow beyond the sum of them.
+ * engine grow beyond the sum of them. How many devices there may be, and what a user may take, are
+ * limits of the hosts.
  */
 #ifndef BINDER_LIMITS_H
 #define BINDER_LIMITS_H

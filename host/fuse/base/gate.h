@@ -144,7 +144,7 @@ void gate_free_member(struct gate_member *member);
  * delays for longer than @client_ms. One that could go on if a processor was free is waited for,
  * for half a second. Until then settle() is called at intervals; it has others do the work that is
  * queued at such members, and returns whether all of it is done. False: a member still moves after
- * @most_ms; the gate is open again.
+ * @most_ms; the gate is open again. The times of a hand-over are in handover/give.c.
  */
 bool gate_close(unsigned int client_ms, unsigned int most_ms, bool (*settle)(bool late));
 void gate_open(void);

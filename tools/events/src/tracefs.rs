@@ -4,7 +4,7 @@
 //! The driver in C and the module have them in the group `binder`, mainline's driver in Rust in one
 //! of its own, with the same names and texts. A line does not say of which group it is, and two
 //! drivers number their transactions independently, so only the group of the driver that serves the
-//! mount is read.
+//! mount is read. The driver in C and the module share theirs (docs/KERNEL-MODULE.md).
 use crate::event::{
     Bytes, Event, Extra, Priority, Transaction, What, BR_DEAD_REPLY, BR_FAILED_REPLY,
     BR_FROZEN_REPLY,

@@ -5,7 +5,7 @@
 //! a short time. A new connection always gets a place: where there is none left, the oldest one of
 //! the address that has the most is cut. A peer with a certificate needs a few round trips, so it
 //! is cut only if that many others arrive meanwhile; one that says nothing loses its place to it.
-use crate::notice::notice;
+use crate::peer_log::log_peer;
 use rustix::net::{shutdown, Shutdown};
 use std::fmt;
 use std::net::IpAddr;
@@ -90,7 +90,7 @@ impl Table {
     fn cut(&mut self, at: usize, why: &str) {
         if let Some(socket) = self.ones[at].socket.take() {
             let _ = shutdown(&socket, Shutdown::Both);
-            notice(&format!("{}: {why}.", self.ones[at].source));
+            log_peer(&format!("{}: {why}.", self.ones[at].source));
         }
     }
 }

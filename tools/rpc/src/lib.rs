@@ -16,7 +16,7 @@
 //!   `connections`: those whose peer is, in slots; `service_directory`: several services at one
 //!   address
 //! * `foreign`: the service manager, also of other levels and other libbinders
-//! * `status_text`: Binder's statuses in words; `notice`: what is said about peers
+//! * `status_text`: Binder's statuses in words; `peer_log`: what is said about peers
 //! * `export`, `link`, `accessor`: the two ends
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
@@ -33,8 +33,8 @@ pub mod gateway;
 pub mod handshakes;
 pub mod link;
 pub mod listener;
-pub mod notice;
 pub mod parcel_bytes;
+pub mod peer_log;
 pub mod relay;
 pub mod service_directory;
 pub mod status_text;

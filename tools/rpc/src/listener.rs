@@ -8,7 +8,7 @@ use crate::access::Rules;
 use crate::address::Address;
 use crate::connections::{key_of, SlotTransport, Slots};
 use crate::handshakes::{Handshake, Handshakes, Source, PATIENCE};
-use crate::notice::notice;
+use crate::peer_log::log_peer;
 use anybinder_cli::error::{Doing, Error, Result};
 use rsbinder::rpc::rustls::ServerConfig;
 use rsbinder::rpc::transport::{TlsTransport, UnixTransport, VsockTransport};
@@ -217,12 +217,12 @@ impl Door {
         drop(handshake);
         let peer = transport.peer_identity();
         if !self.rules.knows(&peer) {
-            notice(&format!("{peer} may not connect."));
+            log_peer(&format!("{peer} may not connect."));
             return;
         }
         let key = key_of(&peer, &source.to_string());
         let Some(slot) = self.slots.take(&key, self.patience.unwrap_or(PATIENCE)) else {
-            notice(&format!(
+            log_peer(&format!(
                 "{peer} finds no place for a connection (--max-connections)."
             ));
             return;
@@ -263,7 +263,7 @@ impl Door {
                 Err(err) if err.kind() == ErrorKind::WouldBlock => {}
                 Err(err) => {
                     // The peer has gone, or the system has no room for it.
-                    notice(&format!("A connection cannot be accepted: {err}."));
+                    log_peer(&format!("A connection cannot be accepted: {err}."));
                     std::thread::sleep(SCARCE);
                 }
             }

@@ -6,7 +6,7 @@ use crate::connections;
 use crate::copy::Objects;
 use crate::dialect::{Dialect, Form};
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
-use crate::notice::notice;
+use crate::peer_log::log_peer;
 use crate::parcel_bytes;
 use anybinder_driver::parcel::Speaker;
 use anybinder_parcel::header;
@@ -253,7 +253,7 @@ impl Relay {
                 Ok(())
             }
             false => {
-                notice(&format!("{peer} may not call {}.", access.name));
+                log_peer(&format!("{peer} may not call {}.", access.name));
                 Err(StatusCode::PermissionDenied)
             }
         }
@@ -299,7 +299,7 @@ impl Relay {
             "A {what} of {descriptor}, {method}, is refused: {}.",
             why.why
         );
-        notice(&text);
+        log_peer(&text);
         match self.method(code) {
             Some(_) if reply.data_position() == 0 => reply.write(&Status::from((
                 ExceptionCode::UnsupportedOperation,
@@ -464,7 +464,7 @@ impl IBinder for Relay {
         match descriptor_of(&self.target) {
             Ok(descriptor) => self.descriptor.get_or_init(|| descriptor),
             Err(status) => {
-                notice(&format!(
+                log_peer(&format!(
                     "An object does not say its interface: {status:?}."
                 ));
                 ""

@@ -2,7 +2,7 @@
 //! Who is at the other end of a TLS connection: a certificate that is pinned, or that a certificate
 //! authority has signed. rustls does all of TLS; the provider of its ciphers is ring.
 use crate::access::{fingerprint, Fingerprint};
-use crate::notice::notice;
+use crate::peer_log::log_peer;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rsbinder::rpc::rustls;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -64,7 +64,7 @@ impl<V: ?Sized> Verifier<V> {
         };
         if let Err(why) = &outcome {
             let digest = print_of(&own);
-            notice(&format!("The certificate {digest} is refused: {why}."));
+            log_peer(&format!("The certificate {digest} is refused: {why}."));
         }
         outcome
     }

@@ -21,7 +21,7 @@ mod registry;
 mod serve;
 mod wire;
 
-pub use policy::{pattern, rules};
+pub use policy::{pattern, rule_files};
 pub use registry::DEFAULT_PER_USER;
 pub use serve::{serve, Cause, End, Options, Protocol};
 pub use wire::level::numbering;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may add, find and list services, and which services are declared: the files of rsb_hub, read
-//! and judged by its library.
+//! Who may add, find and list services, and which services are declared: the files of rsb_hub. Its
+//! library, the crate rsbinder_tools, reads them and judges by them (`Enforcer`).
 mod contexts;
 mod mistakes;
 pub mod pattern;
-pub mod rules;
+pub mod rule_files;
 
 use crate::wire::caller::Caller;
 use contexts::Contexts;
@@ -46,7 +46,7 @@ impl Policy {
             Some(path) => Enforcer::enforcing(read(path)?),
             None => Enforcer::allow_all(),
         };
-        let declared = path.map(rules::declared).transpose()?;
+        let declared = path.map(rule_files::declared).transpose()?;
         Ok(Policy {
             path: path.map(Path::to_path_buf),
             enforcer,
@@ -60,7 +60,7 @@ impl Policy {
     /// Reads the rules again; those in force stay if that fails.
     pub fn reload(&self) -> Result<(), String> {
         if let Some(path) = &self.path {
-            let (rules, declared) = (read(path)?, rules::declared(path)?);
+            let (rules, declared) = (read(path)?, rule_files::declared(path)?);
             self.enforcer.replace(rules);
             *self
                 .declared

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Installing file descriptors in another process without its cooperation.
+ * Installing file descriptors in another process without its cooperation. This runs in the helper
+ * process (fds/helper/helper_inject.c).
  *
  * A receiver that is blocked in an ioctl on a file of the daemon is traced, and made to execute a
  * few system calls on its way back to user mode: a socket, a recvmsg that receives the files, and
@@ -62,7 +63,7 @@ struct inject_job {
 	pid_t tid;		/* the thread that is blocked in the ioctl */
 	pid_t tgid;		/* its process */
 	int nr_install;
-	const int *files;	/* the daemon's descriptors of the files to install */
+	const int *files;	/* this process's descriptors of the files to install */
 	int *result_fds;	/* out: their numbers in the receiver */
 	int nr_close;
 	const int *closes;	/* the receiver's descriptors to close first; errors ignored */

@@ -65,7 +65,7 @@ struct inject_number {
 
 extern const struct inject_number inject_numbers[];
 
-/* The number of the daemon's system call @nr for a thread of this width; -1: none (inject.c). */
+/* The number of the helper's system call @nr for a thread of this width; -1: none (inject.c). */
 static inline long inject_call_number(const struct inject_regs *regs, long nr)
 {
 	const struct inject_number *number = inject_numbers;

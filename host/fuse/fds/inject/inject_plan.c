@@ -3,7 +3,7 @@
  * The files are sent over a socket, since the receiver may have no permission to access the
  * daemon's descriptors.
  *
- * The receiver creates a datagram socket; the daemon duplicates it (pidfd_getfd), binds it to an
+ * The receiver creates a datagram socket; the helper duplicates it (pidfd_getfd), binds it to an
  * address, connects it to itself, and sends it a message with the files. A socket that is
  * connected to itself receives from no other socket; a message that arrived before is discarded
  * first. The receiver's recvmsg then installs the files.

@@ -18,7 +18,7 @@
 
 enum inject_step {
 	INJECT_CLOSE_ASKED,	/* the job's list of descriptors to close */
-	INJECT_SOCKET,		/* create a socket, which is then duplicated by the daemon */
+	INJECT_SOCKET,		/* create a socket, which is then duplicated by the helper */
 	INJECT_MOVE,		/* duplicate it above the numbers of the files */
 	INJECT_CLOSE_OLD,	/* close its first number */
 	INJECT_RECEIVE,		/* once for each batch of files */
@@ -44,7 +44,7 @@ struct inject_plan {
 	int pidfd;		/* of the receiver; -1 */
 	int socket;		/* the receiver's number of the socket; -1 */
 	int old_socket;		/* its first number, after INJECT_MOVE; -1 */
-	int socket_copy;	/* the daemon's descriptor of the same socket; -1 */
+	int socket_copy;	/* the helper's descriptor of the same socket; -1 */
 	int nr_closed;
 	int *fds;		/* the receiver's numbers in order of arrival */
 	int nr_fds;
@@ -72,7 +72,7 @@ void inject_plan_abort(struct inject_plan *plan, int error);
 /* The number of file @i in the receiver, after success. */
 int inject_plan_result(const struct inject_plan *plan, int i);
 
-/* Frees the daemon's resources of the plan. */
+/* Frees the helper's resources of the plan. */
 void inject_plan_end(struct inject_plan *plan);
 
 #endif

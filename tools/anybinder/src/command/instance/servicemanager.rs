@@ -7,7 +7,7 @@ use anybinder_mount::context::Context;
 use anybinder_mount::keeper;
 use anybinder_mount::manager_process::ManagerOptions;
 use anybinder_mount::process::SERVICE_MANAGER;
-use anybinder_servicemanager::rules;
+use anybinder_servicemanager::rule_files;
 use anybinder_servicemanager::{serve, Cause, Options, Protocol, DEFAULT_PER_USER};
 use serde::Serialize;
 use std::os::unix::process::CommandExt;
@@ -70,7 +70,7 @@ struct Checked {
 fn check(context: &Context, paths: &[PathBuf]) -> Result<ExitCode> {
     let mut all = Vec::new();
     for path in paths {
-        let found = rules::check(path).map_err(|why| Error::new(format!("{why}.")))?;
+        let found = rule_files::check(path).map_err(|why| Error::new(format!("{why}.")))?;
         all.push(Checked {
             path: path.clone(),
             rules: found.rules,

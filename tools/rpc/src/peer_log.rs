@@ -11,7 +11,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 static LAST: Mutex<(Option<Instant>, u64)> = Mutex::new((None, 0));
 
 /// Writes a line, a whole sentence, or counts it.
-pub fn notice(text: &str) {
+pub fn log_peer(text: &str) {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if last.0.is_some_and(|at| at.elapsed() < INTERVAL) {
         last.1 += 1;
@@ -19,7 +19,7 @@ pub fn notice(text: &str) {
     }
     let left_out = match last.1 {
         0 => String::new(),
-        count => format!(" ({count} notices before it were left out.)"),
+        count => format!(" ({count} lines before it were left out.)"),
     };
     *last = (Some(Instant::now()), 0);
     note(format_args!("anybinder: {text}{left_out}"));
