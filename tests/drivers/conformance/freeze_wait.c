@@ -81,7 +81,7 @@ TEST(freeze_of_a_process_that_dies,
 	struct freezing *f;
 
 	call_received(client, 0, manager);
-	f = freeze_begin(third, manager, 600);
+	f = freeze_begin(third, manager, 2000);
 	EXPECT_EQ(freeze_end(f, 100), -EINPROGRESS);
 	client_kill(manager);
 	EXPECT_EQ(freeze_end(f, STEP_TIMEOUT_MS), 0);

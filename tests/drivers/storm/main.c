@@ -179,6 +179,7 @@ static void run_storm(void)
 	now.proc += NR_SURVIVORS;
 	now.reported_procs += NR_SURVIVORS;
 	now.node += 1;
+	AWAIT(audit_population().proc == now.proc); /* the last victims are gone, threads first */
 	now.thread = audit_population().thread;
 	audit_expect(now, "with only the survivors there");
 	for (int i = 0; i < NR_SURVIVORS; i++)
