@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Raw binder calls: only the system calls that libbinder makes. Four peers make them; the loop
- * around a call is in cell.c.
+ * Raw binder calls: only the system calls of libbinder, by four peers; cell.c has the loop.
  *
  * `binder`: what is compared with other IPC.
  *

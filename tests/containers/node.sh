@@ -121,7 +121,7 @@ start() { # IMAGE
 	mkdir -p etc/cni/net.d etc/containerd var/lib/kubelet/device-plugins run/anybinder-node
 	touch etc/hosts
 	cp "$1" run/
-	cp "$here/node/config.toml" etc/containerd/
+	cp "$here/node/containerd.toml" etc/containerd/config.toml
 	cp "$here/node/cni.conflist" etc/cni/net.d/
 	ip link set lo up
 	mkdir -p .old

@@ -4,7 +4,7 @@ import pytest
 from anybinder.bus import Bus
 from anybinder.kit import Binder
 
-from peer import AIDL
+from faked import AIDL
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from anybinder.bus import Bus
 from anybinder.process import PATIENCE_S, as_user, until
 
-from peer import AIDL, PEER
+from faked import AIDL, PEER
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from anybinder import errors
 from anybinder.kit import DEAD, dies_behind, out
 from anybinder.process import until
 
-from peer import AIDL, PEER
+from faked import AIDL, PEER
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 

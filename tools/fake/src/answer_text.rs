@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An answer as it is written on a command line: values as `anybinder call` takes them, and words
 //! behind a `!`. A value that has such a word in it stands in quotes.
-use crate::interface::Interface;
+use crate::methods::Interface;
 use crate::step::{CallBack, Step};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::{Direction, TypeName};

@@ -3,7 +3,7 @@
 //! METHOD = ANSWER in a line, below the [NAME] or [NAME INTERFACE] of their service; `#` begins a
 //! line that is a comment.
 use crate::answer_text::{key_and_value, with_arguments, Reader};
-use crate::interface::Interface;
+use crate::methods::Interface;
 use crate::prepared::{Answers, Behaviour, Writer};
 use crate::serve::Fake;
 use crate::step::Step;

@@ -3,7 +3,7 @@
 //! longer than its way to the service and back. A name is looked up for each call, so that a
 //! service which was started anew is found at once.
 use crate::bus::{Bus, Failure, STRICT_MODE};
-use crate::interface::Interface;
+use crate::methods::Interface;
 use crate::serve::{lock, name_file, Fake};
 use crate::step::status_name;
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};

@@ -7,22 +7,22 @@
 //! device, whose threads wait in it; there is always one more than those that have to wait.
 //!
 //! * `step`: one answer of a sequence, as JSON; `answer_text`: as it is written on a command line
-//! * `interface`: an interface and its methods by name and by code
+//! * `methods`: an interface and its methods by name and by code
 //! * `prepared`: answers as parcels, sequences, and which one is next
 //! * `answers_file`: which services there are, from a command line and a file; `recording`: what
 //!   they answered once
 //! * `bus`: the open device, its service manager, objects in parcels
 //! * `serve`: the threads; `journal`: which calls came
-//! * `control`: a program that answers and calls by lines of JSON; `client`: the calls that it
+//! * `json_lines`: a program that answers and calls by lines of JSON; `client`: the calls that it
 //!   makes
 //! * `program`: all of it
 pub mod answer_text;
 pub mod answers_file;
 pub mod bus;
 pub mod client;
-pub mod control;
-pub mod interface;
 pub mod journal;
+pub mod json_lines;
+pub mod methods;
 pub mod prepared;
 pub mod program;
 pub mod recording;

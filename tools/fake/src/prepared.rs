@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Answers that are ready to be sent: written as parcels, in sequences, for calls with certain
 //! arguments or with any.
-use crate::interface::Interface;
+use crate::methods::Interface;
 use crate::step::{self, status_name, Step};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::Direction;

@@ -3,9 +3,9 @@
 //! registered, then calls are served until the process is ended.
 use crate::answers_file::{collect, Script};
 use crate::bus::Bus;
-use crate::control::Controlled;
-use crate::interface::Interface;
 use crate::journal::{Journal, Outputs};
+use crate::json_lines::Controlled;
+use crate::methods::Interface;
 use crate::prepared::Behaviour;
 use crate::recording::answer_from;
 use crate::serve::{lock, Fake};

@@ -2,8 +2,8 @@
 //! The threads that take calls. One that has to wait, for a time, a program or a client's object,
 //! starts another one first if none else waits for calls.
 use crate::bus::{Bus, Failure, Object, STRICT_MODE};
-use crate::interface::Interface;
 use crate::journal::{arguments, Journal, Record};
+use crate::methods::Interface;
 use crate::prepared::{Behaviour, CallBack, Prepared, Reply, Writer};
 use crate::step::Step;
 use anybinder_cli::error::{Doing, Result};

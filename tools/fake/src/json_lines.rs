@@ -10,7 +10,7 @@
 //! * `flush`: nothing; the calls that came before are printed before the line that answers this one
 use crate::answers_file::{Collected, Given};
 use crate::client::{Client, Request};
-use crate::interface::Interface;
+use crate::methods::Interface;
 use crate::prepared::{self, Behaviour, Writer};
 use crate::serve::{lock, Fake};
 use crate::step::{CallBack, Step};
