@@ -182,7 +182,8 @@ fn some_files(far: &Far) -> Verdict {
     for _ in 0..20 {
         far.readFile(&descriptors::open_text("text")?)?;
     }
-    same("open files of theirs", far.openFiles()?, before)
+    // Fewer, if one of before was still being closed.
+    same("more files that are open there", (far.openFiles()? - before).max(0), 0)
 }
 
 pub fn all_but_files(far: &Far) -> Verdict {
