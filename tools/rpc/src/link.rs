@@ -3,8 +3,8 @@
 //!
 //! The driver reports the death of an object when its process dies. So that the loss of a link is
 //! reported like that, the relay is in a process of its own for each connection, which ends with
-//! it; its parent starts the next one. The death of the service itself comes as the end of the session,
-//! which the other side ends (`export`).
+//! it; its parent starts the next one. The death of the service itself comes as the end of the
+//! session, which the other side ends (`export`).
 use crate::accessor;
 use crate::address::Address;
 use crate::dialect::Form;
