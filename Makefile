@@ -89,9 +89,10 @@ $(BIN)/%:
 
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 
-# The objects that name the version, of whatever build.
-$(shell test -d $(OBJ) && find $(OBJ) -name main.o -o -name options.o -o -name layout.o -o -name take.o): \
-	tools/Cargo.toml
+# The objects of sources that name the version, of whatever build.
+VERSIONED := $(sort $(notdir $(basename $(shell grep -rlE 'ANYBINDER_VERSION|tests/version\.h' \
+	--include='*.c' bench heap host tests))))
+$(shell test -d $(OBJ) && find $(OBJ) -name 'main-*.o' $(VERSIONED:%=-o -name %.o)): tools/Cargo.toml
 
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
