@@ -20,8 +20,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -85,7 +83,7 @@ static int make_file(const struct save *save)
 {
 	int file = memfd_create("state", MFD_CLOEXEC);
 
-	/* A memory file takes all bytes at once, unless there is no memory. */
+	/* More than the 2 GiB that one write takes could not be restored within READY_MS. */
 	if (file >= 0 &&
 	    write(file, save->records.bytes, save->records.size) == (ssize_t)save->records.size &&
 	    write(file, save->engine.bytes, save->engine.size) == (ssize_t)save->engine.size)

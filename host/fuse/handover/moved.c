@@ -112,7 +112,7 @@ static bool restore_session(struct restore *restore, const struct record *record
 }
 
 /* When a record is read. */
-enum pass { FIRST, BEFORE_ENGINE, AFTER_ENGINE, SETTLING };
+enum pass { FIRST, BEFORE_ENGINE, AFTER_ENGINE };
 
 struct reading {
 	enum pass pass;
@@ -132,7 +132,7 @@ static const struct reading readings[RECORD_TYPES] = {
 	[RECORD_PENDING] = { AFTER_ENGINE, restore_pending, "a thread's files" },
 	[RECORD_JOB] = { AFTER_ENGINE, restore_job, "an installation of files" },
 	[RECORD_HANDLE] = { AFTER_ENGINE, restore_text, "an open text" },
-	[RECORD_LEFT] = { SETTLING, restore_left, "a call that was left behind" },
+	[RECORD_LEFT] = { AFTER_ENGINE, restore_left, "a call that was left behind" },
 };
 
 static bool fail_restore(struct restore *restore, const char *format, const char *what)
@@ -216,12 +216,17 @@ bool restore_all(struct restore *restore, const void *engine, size_t engine_size
 /* The predecessor is gone: what could not be done before. */
 void restore_settle(struct restore *restore)
 {
+	struct record record;
+
 	/* first: what settling the engine drops is closed by that */
 	restore_close_unused(restore);
 	binder_state_settle();
 	account_set_unlimited(false);
 	restore_begin_opens(restore);
-	read_pass(restore, SETTLING);
+	restore->records.at = 0;
+	while (record_next(&restore->records, &record))
+		if (record.type == RECORD_LEFT)
+			restore_reply_to_left(&record);
 	if (restore->session.stages_on)
 		stages_start();
 }

@@ -120,6 +120,7 @@ void save_calls(struct save *save);
 bool restore_call(struct restore *restore, const struct record *record);
 bool restore_request(struct restore *restore, const struct record *record);
 bool restore_left(struct restore *restore, const struct record *record);
+void restore_reply_to_left(const struct record *record);
 
 /* What is under way for the threads of an open; then all that is left. */
 void save_pending(struct save *save, const struct open_file *file);

@@ -168,22 +168,28 @@ bool restore_request(struct restore *restore, const struct record *record)
 	return backlog_push_request(&request);
 }
 
+bool restore_left(struct restore *restore, const struct record *record)
+{
+	struct left_record left;
+
+	(void)restore;
+	record_get(record, &left, sizeof(left));
+	return left.out_size <= HOST_ARG_SIZE;
+}
+
 /*
  * A call that was left behind is one that a signal interrupts: the client is told how much of its
  * commands was executed, and goes on from there.
  */
-bool restore_left(struct restore *restore, const struct record *record)
+void restore_reply_to_left(const struct record *record)
 {
 	struct left_record left;
 	bool consumed;
 
-	(void)restore;
 	record_get(record, &left, sizeof(left));
-	consumed = ABI_IOC_NR(left.cmd) == ABI_IOC_NR(BINDER_WRITE_READ) &&
-		   left.out_size <= HOST_ARG_SIZE;
+	consumed = ABI_IOC_NR(left.cmd) == ABI_IOC_NR(BINDER_WRITE_READ);
 	if (left.is_ioctl)
 		session_reply_ioctl(left.unique, -EINTR, left.arg, consumed ? left.out_size : 0);
 	else
 		session_reply_status(left.unique, -EINTR);
-	return true;
 }
