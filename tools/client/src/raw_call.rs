@@ -3,7 +3,7 @@
 use crate::raw_manager::RawManager;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_driver::abi::{
-    TransactionData, OBJECT_SIZE, TF_ONE_WAY, TF_STATUS_CODE, TYPE_FD, TYPE_HANDLE,
+    TransactionData, OBJECT_SIZE, TF_ACCEPT_FDS, TF_ONE_WAY, TF_STATUS_CODE, TYPE_FD, TYPE_HANDLE,
 };
 use anybinder_driver::driver::{Driver, Event, Passed};
 use anybinder_driver::level::Stability;
@@ -14,9 +14,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
-
-/// Flag of a call: its reply may have files.
-const ACCEPTS_FDS: u32 = 0x10;
 
 /// What a call comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +93,7 @@ pub fn call(
     driver.flush()?;
     let data = TransactionData {
         code,
-        flags: if is_oneway { TF_ONE_WAY } else { ACCEPTS_FDS },
+        flags: if is_oneway { TF_ONE_WAY } else { TF_ACCEPT_FDS },
         data_size: parcel.data.len() as u64,
         offsets_size: (parcel.offsets.len() * 8) as u64,
         buffer: parcel.data.as_ptr() as u64,

@@ -13,15 +13,16 @@ use anybinder_driver::parcel::{
 use anybinder_driver::relay::FLAGS;
 use anybinder_mount::mount::Mount;
 use anybinder_servicemanager::numbering::{self, Method};
-use anybinder_servicemanager::LEVEL_TRANSACTION;
+use anybinder_servicemanager::{DESCRIPTOR, LEVEL_TRANSACTION};
 use rsbinder::StatusCode;
 
-const MANAGER: u32 = 0;
-const MANAGER_INTERFACE: &str = "android.os.IServiceManager";
+/// The handle of the service manager.
+pub const MANAGER: u32 = 0;
 /// At every level.
 const GET_SERVICE: u32 = 1;
-const PRIORITY_DEFAULT: i32 = 8;
-const SECURITY_EXCEPTION: i32 = -1;
+/// The dump priority that a service is registered with.
+pub const PRIORITY_DEFAULT: i32 = 8;
+pub const SECURITY_EXCEPTION: i32 = -1;
 /// The policy of strict mode that libbinder of Android 11 and newer writes: none.
 pub const STRICT_MODE: i32 = i32::MIN;
 
@@ -69,11 +70,7 @@ impl<'a> RawManager<'a> {
         let driver = &mut self.driver;
         let reply = driver.call(MANAGER, LEVEL_TRANSACTION, request, &mut Vec::new());
         let (data, offsets) = driver.contents(&reply.ok()??)?;
-        let mut reader = Reader::new(&data, &offsets);
-        Some(Speaker {
-            level: reader.string16().ok()?.parse().ok()?,
-            header_word: reader.i32().ok()?,
-        })
+        told_speaker(&data, &offsets)
     }
 
     fn call(&mut self, code: u32, request: Parcel, doing: &str) -> Result<(Vec<u8>, Vec<u64>)> {
@@ -97,7 +94,7 @@ impl<'a> RawManager<'a> {
             .into_iter()
             .filter(|word| *word != SYSTEM_HEADER);
         let (data, offsets) = loop {
-            let mut request = Parcel::call(STRICT_MODE, self.word, MANAGER_INTERFACE);
+            let mut request = Parcel::call(STRICT_MODE, self.word, DESCRIPTOR);
             request.string16(name);
             let (data, offsets) = self.call(GET_SERVICE, request, &format!("looking up {name}"))?;
             match (Reader::new(&data, &offsets).i32(), words.next()) {
@@ -142,7 +139,7 @@ impl<'a> RawManager<'a> {
     ) -> Result<()> {
         let what = format!("{name} cannot be registered");
         let code = numbering::code(speaker.level, Method::AddService).unwrap_or(GET_SERVICE);
-        let mut request = speaker.call(STRICT_MODE, MANAGER_INTERFACE);
+        let mut request = speaker.call(STRICT_MODE, DESCRIPTOR);
         request.string16(name);
         let at = request.data.len();
         let form = speaker.level.stability_form();
@@ -172,6 +169,15 @@ impl<'a> RawManager<'a> {
             ))),
         }
     }
+}
+
+/// What the service manager answers to `LEVEL_TRANSACTION`.
+pub fn told_speaker(data: &[u8], offsets: &[u64]) -> Option<Speaker> {
+    let mut reader = Reader::new(data, offsets);
+    Some(Speaker {
+        level: reader.string16().ok()?.parse().ok()?,
+        header_word: reader.i32().ok()?,
+    })
 }
 
 /// The stability of an object of the service manager.

@@ -166,6 +166,8 @@ pub const NEEDS_CONTEXT: u32 = 0x1000;
 pub const TF_ONE_WAY: u32 = 0x01;
 /// The data of a reply is an int32 status.
 pub const TF_STATUS_CODE: u32 = 0x08;
+/// The reply may have files.
+pub const TF_ACCEPT_FDS: u32 = 0x10;
 /// With this flag the completion of a reply comes with what the thread reads next (Android 17). A
 /// driver that does not know the flag returns the completion at once.
 pub const TF_DEFER_COMPLETE: u32 = 0x80;

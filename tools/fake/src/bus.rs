@@ -4,8 +4,11 @@
 use crate::prepared::Behaviour;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_client::device::{self, policy_error};
+use anybinder_client::raw_manager::{
+    told_speaker, MANAGER, PRIORITY_DEFAULT, SECURITY_EXCEPTION, STRICT_MODE,
+};
 use anybinder_driver::abi::{
-    self, ACCEPTS_FDS, OBJECT_SIZE, TF_ONE_WAY, TF_STATUS_CODE, TYPE_HANDLE,
+    self, OBJECT_SIZE, TF_ACCEPT_FDS, TF_ONE_WAY, TF_STATUS_CODE, TYPE_HANDLE,
 };
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::level::{Level, Stability};
@@ -23,14 +26,6 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-
-const MANAGER: u32 = 0;
-/// Flag of a call: its reply may have files.
-const ACCEPT_FILES: u32 = 0x10;
-/// The policy of strict mode that libbinder of Android 11 and newer writes: none.
-pub const STRICT_MODE: i32 = i32::MIN;
-const PRIORITY_DEFAULT: i32 = 8;
-const SECURITY: i32 = -1;
 
 /// How long a name may be that of a process which is dead, and how often that is looked at.
 const FORGETS: Duration = Duration::from_secs(5);
@@ -106,7 +101,7 @@ impl Bus {
                 header_word: header_word(),
             },
             objects: RwLock::default(),
-            node_flags: ACCEPTS_FDS | 0x7f | context,
+            node_flags: abi::FD_FLAGS | context,
         })
     }
 
@@ -191,7 +186,7 @@ impl Bus {
         parcel: Parcel,
         (serve, keep): (Serve, &mut dyn FnMut(&mut Driver, &Contents)),
     ) -> std::result::Result<Contents, Failure> {
-        let flags = if is_oneway { TF_ONE_WAY } else { ACCEPT_FILES };
+        let flags = if is_oneway { TF_ONE_WAY } else { TF_ACCEPT_FDS };
         let failed = |err: io::Error| Failure::Request(err.to_string());
         let reply = driver.call_serving((handle, code, flags), parcel, serve);
         let Some(reply) = reply.map_err(failed)? else {
@@ -237,7 +232,7 @@ impl Bus {
             let mut reader = Reader::new(data, offsets);
             found = reader.i32().and_then(|exception| match exception {
                 0 => reader.binder(false).map(|binder| binder.target),
-                SECURITY => Err(StatusCode::PermissionDenied),
+                SECURITY_EXCEPTION => Err(StatusCode::PermissionDenied),
                 _ => Err(StatusCode::BadValue),
             });
             if let Ok(Target::Handle(handle)) = found {
@@ -263,13 +258,7 @@ impl Bus {
         parcel.string16(name);
         let asked = (MANAGER, LEVEL_TRANSACTION, false);
         let told = Bus::call(driver, asked, parcel, (serve, &mut |_, _| {})).ok();
-        let read = told.and_then(|(data, offsets)| {
-            let mut reader = Reader::new(&data, &offsets);
-            Some(Speaker {
-                level: reader.string16().ok()?.parse().ok()?,
-                header_word: reader.i32().ok()?,
-            })
-        });
+        let read = told.and_then(|(data, offsets)| told_speaker(&data, &offsets));
         let newest = Speaker {
             level: Level::default(),
             ..self.manager
@@ -296,7 +285,7 @@ impl Bus {
         let mut reader = Reader::new(&data, &offsets);
         match reader.i32().doing(|| format!("registering {name}"))? {
             0 => Ok(()),
-            SECURITY => Err(policy_error(&format!(
+            SECURITY_EXCEPTION => Err(policy_error(&format!(
                 "The service manager does not let you register {name}"
             ))),
             exception => {

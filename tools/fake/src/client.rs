@@ -2,10 +2,11 @@
 //! Calls that the controlling program makes: one process makes all of them, so that a call takes no
 //! longer than its way to the service and back. A name is looked up for each call, so that a
 //! service which was started anew is found at once.
-use crate::bus::{Bus, Failure, STRICT_MODE};
+use crate::bus::{Bus, Failure};
 use crate::methods::Interface;
 use crate::serve::{lock, name_file, Fake};
 use crate::step::status_name;
+use anybinder_client::raw_manager::STRICT_MODE;
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::parcel::{word, Parcel, Reader, Speaker};

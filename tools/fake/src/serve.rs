@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The threads that take calls. One that has to wait, for a time, a program or a client's object,
 //! starts another one first if none else waits for calls.
-use crate::bus::{Bus, Failure, Object, STRICT_MODE};
+use crate::bus::{Bus, Failure, Object};
 use crate::journal::{arguments, Journal, Record};
 use crate::methods::Interface;
 use crate::prepared::{Behaviour, CallBack, Prepared, Reply, Writer};
 use crate::step::Step;
 use anybinder_cli::error::{Doing, Result};
+use anybinder_client::raw_manager::STRICT_MODE;
 use anybinder_driver::abi::{TransactionData, OBJECT_SIZE, TF_ONE_WAY, TYPE_FD, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::level::Level;

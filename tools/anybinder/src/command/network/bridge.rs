@@ -7,7 +7,7 @@
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{note_error, say};
 use anybinder_client::device::{self, no_service};
-use anybinder_client::raw_manager::{stability_of, RawManager};
+use anybinder_client::raw_manager::{stability_of, RawManager, MANAGER};
 use anybinder_driver::abi::TransactionData;
 use anybinder_driver::parcel::{Speaker, Target, OWN_POINTER};
 use anybinder_driver::relay::{Judge, Relay, Verdict};
@@ -28,8 +28,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// The exit status of a process whose service or service manager is gone.
 const LOST: i32 = 101;
 
-/// The handle of a service manager, and the cookie of its death.
-const MANAGER: u32 = 0;
+/// The cookie of the death of a service manager.
 const MANAGER_COOKIE: u64 = OWN_POINTER + 1;
 
 const HELP: &str = "\

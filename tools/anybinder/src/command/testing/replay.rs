@@ -20,6 +20,7 @@ use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::header;
+use anybinder_servicemanager::DESCRIPTOR;
 use difference::{answer, compare, Answer, Difference};
 use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
 use serde::Serialize;
@@ -37,9 +38,6 @@ did not tell the whole data, are left out and counted.";
 
 /// What is said of calls that are made.
 const NOT_COMPARED: &str = "whose reply the driver did not tell wholly";
-
-/// The service manager in recordings.
-const MANAGER: &str = "android.os.IServiceManager";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -112,7 +110,7 @@ fn read(path: &std::path::Path) -> Result<Recorded> {
             call.interface = Some(name);
         }
     }
-    calls.retain(|call| call.interface.as_deref() != Some(MANAGER));
+    calls.retain(|call| call.interface.as_deref() != Some(DESCRIPTOR));
     calls.sort_by_key(|call| call.sent_ns);
     Ok(Recorded {
         calls,
