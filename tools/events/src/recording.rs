@@ -4,6 +4,7 @@
 //! other, as the crate `postcard` writes them; times are differences to the one before. The last
 //! item is an `End`, so that a recording that was cut short can be told from a whole one, and still
 //! be read.
+use crate::calls::{Assembler, Call};
 use crate::event::{Event, What};
 use crate::thread_names::{Names, Service, Thread};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
@@ -321,6 +322,38 @@ impl Recording {
         let (item, rest) = postcard::take_from_bytes(left).map_err(|_| Flaw::Damaged)?;
         self.at = self.block.len() - rest.len();
         Ok(Some(item))
+    }
+}
+
+/// A recording that was read to its end, or to its flaw.
+pub struct Recorded {
+    /// With their data and the names in the recording; in no order.
+    pub calls: Vec<Call>,
+    pub names: Names,
+    pub flaw: Option<Flaw>,
+    /// How many events are missing.
+    pub lost: u64,
+}
+
+impl Recorded {
+    pub fn read(path: &Path) -> Result<Recorded> {
+        let (mut names, mut assembler) = (Names::recorded(), Assembler::default());
+        let mut recording = Recording::open(path, &mut names)?;
+        let mut calls = Vec::new();
+        while let Some(event) = recording.next(&mut names) {
+            assembler.push(&event, &mut names);
+            calls.extend(assembler.take(event.time_ns));
+        }
+        calls.extend(assembler.finish());
+        for call in &mut calls {
+            call.give_names(&names);
+        }
+        Ok(Recorded {
+            calls,
+            names,
+            flaw: recording.flaw,
+            lost: assembler.lost,
+        })
     }
 }
 

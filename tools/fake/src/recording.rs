@@ -4,10 +4,9 @@
 use crate::prepared::{Answers, Behaviour, Prepared, Reply, Sequence};
 use anybinder_cli::error::{Error, Result};
 use anybinder_cli::output::note;
-use anybinder_events::calls::{Assembler, Call};
+use anybinder_events::calls::Call;
 use anybinder_events::event::TF_STATUS_CODE;
-use anybinder_events::recording::{check_whole, Recording};
-use anybinder_events::thread_names::Names;
+use anybinder_events::recording::{check_whole, Recorded};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Parcel as Plan;
@@ -104,20 +103,12 @@ pub fn answer_from(
     library: &Library,
     behaviour: &Behaviour,
 ) -> Result<()> {
-    let (mut names, mut assembler) = (Names::recorded(), Assembler::default());
-    let mut recording = Recording::open(path, &mut names)?;
-    let mut calls = Vec::new();
-    while let Some(event) = recording.next(&mut names) {
-        assembler.push(&event, &mut names);
-        calls.extend(assembler.take(event.time_ns));
-    }
-    calls.extend(assembler.finish());
-    if let Err(err) = check_whole(path, recording.flaw, assembler.lost) {
+    let recorded = Recorded::read(path)?;
+    if let Err(err) = check_whole(path, recorded.flaw, recorded.lost) {
         note(format_args!("anybinder: {}", err.line()));
     }
     let (mut methods, mut left_out) = (BTreeMap::<u32, Method>::new(), LeftOut::default());
-    for mut call in calls {
-        call.give_names(&names);
+    for call in recorded.calls {
         let is_over = !call.oneway && !call.unfinished && call.error.is_none();
         if !is_over || call.service.as_deref() != Some(name) {
             continue;

@@ -13,9 +13,9 @@ use anybinder_driver::abi::{
     TYPE_WEAK_HANDLE,
 };
 use anybinder_driver::parcel::{word, Parcel};
-use anybinder_events::calls::{Assembler, Call};
+use anybinder_events::calls::Call;
 use anybinder_events::payload::Payload;
-use anybinder_events::recording::{self, Recording};
+use anybinder_events::recording::{self, Recorded};
 use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::{Library, Roots};
@@ -84,40 +84,20 @@ struct Report {
     different: Vec<Differing>,
 }
 
-struct Recorded {
-    calls: Vec<Call>,
-    names: Names,
-    flaw: Option<recording::Flaw>,
-    lost: u64,
-}
-
 /// The calls of clients, in the order in which they were made.
 fn read(path: &std::path::Path) -> Result<Recorded> {
-    let mut names = Names::recorded();
-    let mut recording = Recording::open(path, &mut names)?;
-    let mut assembler = Assembler::default();
-    let mut calls = Vec::new();
-    while let Some(event) = recording.next(&mut names) {
-        assembler.push(&event, &mut names);
-        calls.extend(assembler.take(event.time_ns));
-    }
-    calls.extend(assembler.finish());
+    let mut recorded = Recorded::read(path)?;
+    let calls = &mut recorded.calls;
     let methods = FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION;
     calls.retain(|call| call.parent.is_none() && methods.contains(&call.code));
-    for call in &mut calls {
-        call.give_names(&names);
+    for call in calls.iter_mut() {
         if let Some((name, _)) = header::find(&call.request_data.bytes) {
             call.interface = Some(name);
         }
     }
     calls.retain(|call| call.interface.as_deref() != Some(DESCRIPTOR));
     calls.sort_by_key(|call| call.sent_ns);
-    Ok(Recorded {
-        calls,
-        names,
-        flaw: recording.flaw,
-        lost: assembler.lost,
-    })
+    Ok(recorded)
 }
 
 struct Replay<'a> {
