@@ -112,8 +112,7 @@ FailedTransaction = _status("FailedTransaction", -0x7FFFFFFE,
                             "the driver refused the transaction")
 
 _EXCEPTIONS = {one.__name__: one for one in AidlException.__subclasses__()}
-_STATUSES = {-32: DeadObject, -74: UnknownTransaction, -1: PermissionDenied, -2: NameNotFound,
-             -0x7FFFFFFF: BadType, -0x7FFFFFFE: FailedTransaction}
+_STATUSES = {one().number: one for one in Status.__subclasses__()}
 
 
 def of_line(line: dict) -> BinderError | None:

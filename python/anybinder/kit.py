@@ -31,7 +31,6 @@ from .call import Command
 from .process import PATIENCE_S, until
 
 
-
 class _Text(str):
     """An answer as `anybinder fake` reads it."""
 
