@@ -90,9 +90,9 @@ $(BIN)/%:
 -include $(shell test -d $(OBJ) && find $(OBJ) -name '*.d')
 
 # The objects of sources that name the version, of whatever build.
-VERSIONED := $(sort $(notdir $(basename $(shell grep -rlE 'ANYBINDER_VERSION|tests/version\.h' \
+NAMING_VERSION := $(sort $(notdir $(basename $(shell grep -rlE 'ANYBINDER_VERSION|tests/version\.h' \
 	--include='*.c' bench heap host tests))))
-$(shell test -d $(OBJ) && find $(OBJ) -name 'main-*.o' $(VERSIONED:%=-o -name %.o)): tools/Cargo.toml
+$(shell test -d $(OBJ) && find $(OBJ) -name 'main-*.o' $(NAMING_VERSION:%=-o -name %.o)): tools/Cargo.toml
 
 # One at a time, the compilers would leave all processors but one idle.
 PARALLEL_MAKE = $(MAKE) --no-print-directory -j$(shell nproc)
