@@ -93,6 +93,8 @@ static void write_stages(struct text *text, uint64_t arg)
 static void write_daemon(struct text *text, uint64_t arg)
 {
 	const struct persistent *persistent = persistent_get();
+	/* The supervisor writes the end before it counts: whoever sees the count sees the end. */
+	uint32_t attempts = atomic_load(&persistent->attempts);
 	/* A copy: the supervisor may write it meanwhile, and text_print() reads it twice. */
 	struct persistent_hand_over last = persistent->last;
 
@@ -104,7 +106,7 @@ static void write_daemon(struct text *text, uint64_t arg)
 	text_print(text, "server: %d\n", getpid());
 	text_print(text, "generation: %u\n", handles_generation());
 	text_print(text, "crashes: %u\n", atomic_load(&persistent->crashes));
-	text_print(text, "attempts: %u\n", atomic_load(&persistent->attempts));
+	text_print(text, "attempts: %u\n", attempts);
 	text_print(text, "last: %s\n", last.end[0] ? last.end : "none");
 	if (last.reason[0])
 		text_print(text, "reason: %s\n", last.reason);
