@@ -184,7 +184,7 @@ def test_a_service_that_is_new_has_its_name(bus):
         service=$!
         {bus.program} --timeout 60 wait {PEER}
         {bus.program} call --aidl {AIDL} {PEER} add 1 2
-        sleep 0.5
+        sleep 3  # The tracer asks the service for its interface meanwhile.
         kill $service; wait"""
     for _ in range(2):  # The second one replaces the first one.
         _, text = bus.trace("--json", program=["sh", "-c", steps])
