@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 
 import pytest
@@ -407,3 +408,30 @@ def test_report_of_everything(bus):
         text = file.read()
     contains(text, PEER, "client-tests")
     assert re.search(r" u[0-9a-f]{16} ", text), "no address"
+
+
+def test_restarts_are_counted(bus):
+    """Of the last minute, where the processes and the services are listed, and in a report."""
+    name = "anybinder.test.crashing"
+    for _ in range(3):
+        with service(bus.path(), name, "test.ICrashing", {}) as one:
+            bus.wait_for(name)
+        until(lambda: name not in bus.run("list"))
+    with service(bus.path(), name, "test.ICrashing", {}) as one:
+        bus.wait_for(name)
+        rows = {row["pid"]: row["restarts"] for row in bus.json("ps")
+                if row["context"] == "binder"}
+        assert rows.pop(one.pid) == 3 and set(rows.values()) == {0}, rows
+        if "hwbinder" in bus.run("status"):
+            assert {row["restarts"] for row in bus.json("ps") if row["context"] == "hwbinder"} == {0}
+        found = bus.json("top", "--interval-ms", "100")
+        assert {row["name"]: row["restarts"] for row in found["services"]}[name] == 3
+        assert next(row["restarts"] for row in found["processes"] if row["pid"] == one.pid) == 3
+        assert [(mark["mark"], mark["pid"]) for mark in found["marks"]] == [("RESTARTS", one.pid)]
+        environment = bus.environment | {"COLUMNS": "120"}
+        table = subprocess.run([bus.program, "top", "--once", "--view", "services"],
+                               env=environment, capture_output=True, text=True, check=True).stdout
+        line = next(line for line in table.splitlines() if name in line)
+        assert "RESTARTS" in table and line.split()[-1] == "3", table
+        contains(bus.run("report"), f"\n== restarts of services in the last minute\n{one.pid}: 3\n",
+                 f"RESTARTS {one.pid}: a service of it was restarted 3 times")

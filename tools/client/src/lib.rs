@@ -6,6 +6,7 @@
 //! * `output_stream`: a pipe for a service
 //! * `raw_manager`: the service manager, without asking services for anything; `raw_call`: calls to
 //!   services that may die by them; `unasked`: one-way calls to a service that may not answer
+//! * `restarts`: how often services were restarted of late
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod addints;
@@ -15,4 +16,5 @@ pub mod place;
 pub mod raw;
 pub mod raw_call;
 pub mod raw_manager;
+pub mod restarts;
 mod unasked;

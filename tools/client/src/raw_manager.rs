@@ -73,7 +73,12 @@ impl<'a> RawManager<'a> {
         told_speaker(&data, &offsets)
     }
 
-    fn call(&mut self, code: u32, request: Parcel, doing: &str) -> Result<(Vec<u8>, Vec<u64>)> {
+    pub(crate) fn call(
+        &mut self,
+        code: u32,
+        request: Parcel,
+        doing: &str,
+    ) -> Result<(Vec<u8>, Vec<u64>)> {
         let reply = self
             .driver
             .call(MANAGER, code, request, &mut Vec::new())

@@ -10,6 +10,7 @@ mod queues;
 mod quota;
 mod references;
 mod removal;
+mod restarts;
 pub mod users;
 
 pub use callbacks::Callback;
@@ -65,6 +66,11 @@ impl Registry {
     /// The services in the order of their names, from one on.
     pub fn services_from(&self, from: Bound<&str>) -> impl Iterator<Item = (&str, &Service)> {
         self.entries.services_from(from)
+    }
+
+    /// How often a service was restarted in the last minute.
+    pub fn restarts(&self, name: &str, service: &Service) -> usize {
+        self.entries.restarts(name, service)
     }
 
     /// The accessor that is registered for a name.

@@ -4,6 +4,7 @@
 use super::callbacks::{Callback, Callbacks};
 use super::quota::Quota;
 use super::references::{Clients, Kind, References};
+use super::restarts::Restarts;
 use crate::wire::caller::Caller;
 use crate::wire::hidl::names::{full, package_of, split};
 use crate::wire::port::Port;
@@ -12,6 +13,7 @@ use anybinder_driver::level::Stability;
 use anybinder_driver::parcel::{Speaker, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::time::Instant;
 
 /// `FLAG_IS_LAZY_SERVICE` among the bits of the dump priority, from Android 15 r20 on.
 const FLAG_IS_LAZY: i32 = 1 << 30;
@@ -77,6 +79,7 @@ pub(super) struct Entries {
     /// How many of the services are accessors.
     accessors: usize,
     references: References,
+    restarts: Restarts,
     quota: Quota,
     last_serial: u64,
     /// Whether the names are HIDL's: an interface and an instance, one object under several names.
@@ -93,6 +96,7 @@ impl Entries {
             instances: BTreeSet::new(),
             accessors: 0,
             references: References::default(),
+            restarts: Restarts::default(),
             quota,
             last_serial: 0,
             is_hidl,
@@ -108,6 +112,12 @@ impl Entries {
         self.services
             .range::<str, _>((from, Bound::Unbounded))
             .map(|(name, service)| (name.as_str(), service))
+    }
+
+    /// How often a service was restarted in the last minute.
+    pub fn restarts(&self, name: &str, service: &Service) -> usize {
+        self.restarts
+            .of(service.owner.charged, name, Instant::now())
     }
 
     /// The accessor that is registered for a name.
@@ -162,6 +172,7 @@ impl Entries {
         service.serial = self.next_serial();
         match self.services.insert(name.to_string(), service) {
             Some(old) if old.target != target => {
+                self.restarts.ended(old.owner.charged, name, Instant::now());
                 self.forget_target(name, old.target);
                 self.note_target(name, target, self.has_clients(old.target));
                 self.drop_reference(port, old.target, name);
@@ -177,7 +188,9 @@ impl Entries {
 
     pub fn remove_service(&mut self, port: &mut dyn Port, name: &str) {
         if let Some(service) = self.services.remove(name) {
-            self.quota.give_back(service.owner.charged);
+            let charged = service.owner.charged;
+            self.restarts.ended(charged, name, Instant::now());
+            self.quota.give_back(charged);
             self.accessors -= usize::from(name.starts_with(ACCESSOR_PREFIX));
             self.forget_target(name, service.target);
             self.drop_reference(port, service.target, name);

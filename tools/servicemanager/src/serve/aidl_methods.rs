@@ -94,7 +94,7 @@ impl Call {
                 self.watch_clients(state, port, &name, &service, &callback)
             }
             Arguments::Access(access) => self.check_access(state, &access),
-            Arguments::After(last) => self.debug_info(state, last),
+            Arguments::After { last, restarts } => self.debug_info(state, last, restarts),
         }
     }
 
@@ -318,12 +318,12 @@ impl Call {
         Ok(Reply::Parcel(reply).into())
     }
 
-    fn debug_info(&self, state: &mut State, last: Option<String>) -> Outcome {
+    fn debug_info(&self, state: &mut State, last: Option<String>, restarts: bool) -> Outcome {
         if !state.policy.may_list(self.caller) {
             return Err(denied("list", "the services"));
         }
         let format = self.format;
-        let mut listing = Listing::new(self.caller, Wanted::DebugInfo { format });
+        let mut listing = Listing::new(self.caller, Wanted::DebugInfo { format, restarts });
         if let Some(last) = last {
             listing = listing.part_after(last);
         }

@@ -31,8 +31,8 @@ pub enum Wanted {
     Names { format: Format, priority: i32 },
     /// AIDL before Android 11: the name at a place among those.
     NameAt { index: usize, priority: i32 },
-    /// AIDL: names and processes.
-    DebugInfo { format: Format },
+    /// AIDL: names and processes, and how often they were restarted, if that is asked for.
+    DebugInfo { format: Format, restarts: bool },
     /// HIDL: the names.
     HidlNames,
     /// HIDL: names and processes.
@@ -46,6 +46,7 @@ pub enum Wanted {
 struct Entry {
     name: String,
     pid: i32,
+    restarts: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +196,7 @@ impl Listing {
             count += 1;
             last = Some(name);
             if self.wanted.includes(service) && state.policy.may_find(self.caller, name) {
-                self.look(name, service);
+                self.look(state, name, service);
             }
             if self.entries.len() >= self.most {
                 return false;
@@ -213,7 +214,7 @@ impl Listing {
         true
     }
 
-    fn look(&mut self, name: &str, service: &Service) {
+    fn look(&mut self, state: &State, name: &str, service: &Service) {
         if self.before > 0 {
             self.before -= 1;
             return;
@@ -226,6 +227,12 @@ impl Listing {
             Some(_) => self.entries.push(Entry {
                 name: name.to_string(),
                 pid: service.owner.pid,
+                restarts: match self.wanted {
+                    Wanted::DebugInfo { restarts: true, .. } => {
+                        state.registry.restarts(name, service)
+                    }
+                    _ => 0,
+                },
             }),
         }
     }
@@ -253,12 +260,15 @@ impl Listing {
                 // Behind the last.
                 None => LEGACY_FAILURE,
             },
-            Wanted::DebugInfo { format } => {
+            Wanted::DebugInfo { format, restarts } => {
                 let mut reply = format.done();
                 reply.i32(self.entries.len() as i32);
                 for entry in &self.entries {
                     reply.sized(|info| {
                         info.string16(&entry.name).i32(entry.pid);
+                        if *restarts {
+                            info.i32(entry.restarts as i32);
+                        }
                     });
                 }
                 Reply::Parcel(reply)

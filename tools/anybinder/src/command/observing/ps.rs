@@ -3,14 +3,16 @@
 //! calls that wait for them, from `binder_logs/transactions`.
 use super::system::backlog::{self, Backlog};
 use super::system::known::Known;
+use super::system::text::or_dash;
 use anybinder_cli::error::Result;
 use anybinder_cli::output::{harmless, say};
+use anybinder_client::restarts::{self, Asker};
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state_report;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::process::ExitCode;
 
 #[derive(Serialize)]
@@ -18,18 +20,29 @@ struct Row {
     command: String,
     #[serde(flatten)]
     stats: ProcessStats,
+    /// How often its services were restarted in the last minute, where the service manager tells.
+    restarts: Option<u32>,
     /// One-way calls that wait for their turn; empty where the transactions cannot be read.
     backlogs: Vec<Backlog>,
 }
 
 fn print(rows: &[Row]) {
     say(format_args!(
-        "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
-        "PID", "CONTEXT", "COMMAND", "THREADS", "NODES", "REFS", "BUFFERS", "PENDING", "ONEWAY"
+        "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6} {:>8}",
+        "PID",
+        "CONTEXT",
+        "COMMAND",
+        "THREADS",
+        "NODES",
+        "REFS",
+        "BUFFERS",
+        "PENDING",
+        "ONEWAY",
+        "RESTARTS"
     ));
     for row in rows {
         say(format_args!(
-            "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6}",
+            "{:>7} {:<10} {:<15} {:>7} {:>6} {:>6} {:>7} {:>7} {:>6} {:>8}",
             row.stats.pid,
             row.stats.context,
             harmless(&row.command),
@@ -39,6 +52,7 @@ fn print(rows: &[Row]) {
             row.stats.buffers,
             row.stats.pending,
             row.backlogs.iter().map(|one| one.calls).sum::<usize>(),
+            or_dash(row.restarts),
         ));
     }
     for row in rows {
@@ -65,12 +79,27 @@ fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
         .collect()
 }
 
+/// The restarts by process, of each context that somebody uses.
+fn restarts(context: &Context, stats: &[ProcessStats]) -> HashMap<String, HashMap<u32, u32>> {
+    let contexts: BTreeSet<&String> = stats.iter().map(|one| &one.context).collect();
+    let of = |name: &String| {
+        let services = Asker::new(&context.mount, name).ask()?;
+        Some((name.clone(), restarts::by_process(&services)))
+    };
+    contexts.into_iter().filter_map(of).collect()
+}
+
 pub fn run(context: &Context) -> Result<ExitCode> {
     let mut backlogs = backlogs(context);
-    let mut rows: Vec<Row> = binderfs::process_stats(&context.mount)?
+    let stats = binderfs::process_stats(&context.mount)?;
+    let restarts = restarts(context, &stats);
+    let mut rows: Vec<Row> = stats
         .into_iter()
         .map(|stats| Row {
             command: command_name(stats.pid),
+            restarts: restarts
+                .get(&stats.context)
+                .map(|all| all.get(&stats.pid).copied().unwrap_or(0)),
             backlogs: backlogs
                 .remove(&(stats.pid, stats.context.clone()))
                 .unwrap_or_default(),

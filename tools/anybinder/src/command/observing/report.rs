@@ -151,8 +151,8 @@ impl Report<'_> {
         };
         let sample = Sampler::new(self.context, device, HANGING_MS, &wanted)
             .and_then(|mut sampler| sampler.sample_of(LOOKS));
-        let marks = match sample {
-            Ok(sample) => sample.marks,
+        let (marks, processes) = match sample {
+            Ok(sample) => (sample.marks, sample.processes),
             Err(err) => return self.missing.push(format!("what looks wrong: {err}")),
         };
         let mut lines: Vec<String> = marks.iter().map(|one| harmless(&one.text())).collect();
@@ -164,6 +164,15 @@ impl Report<'_> {
             lines.push("nothing, at several looks within a second".to_string());
         }
         self.section("what looks wrong", lines);
+        let restarted = processes.iter().filter(|one| one.restarts > Some(0));
+        let lines: Vec<String> = restarted
+            .map(|one| {
+                let process = format!("{} {}", one.pid, one.command);
+                let restarts = one.restarts.unwrap_or(0);
+                harmless(&format!("{}: {restarts}", process.trim_end()))
+            })
+            .collect();
+        self.section("restarts of services in the last minute", lines);
     }
 
     fn machine(&mut self, diagnosis: &Diagnosis) {

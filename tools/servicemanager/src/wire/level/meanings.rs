@@ -75,7 +75,10 @@ impl Header {
 /// The arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arguments {
-    After(Option<String>),
+    After {
+        last: Option<String>,
+        restarts: bool,
+    },
     Name(String),
     Priority {
         /// The position in the list, before Android 11.
@@ -128,7 +131,10 @@ impl Arguments {
     fn read(reader: &mut Reader, shape: Shape, is_legacy: bool) -> Result<Arguments> {
         let stability = !is_legacy;
         let arguments = match shape {
-            Shape::After => Arguments::After(reader.string16().ok()),
+            Shape::After => Arguments::After {
+                last: reader.string16().ok(),
+                restarts: optional_i32(reader)? == Some(numbering::WITH_RESTARTS),
+            },
             Shape::Name => Arguments::Name(reader.string16()?),
             Shape::Priority if is_legacy => Arguments::Priority {
                 index: Some(reader.i32()?),

@@ -68,6 +68,9 @@ pub enum Shape {
 /// the last part of the list ended (in the first place ""), in an argument that AIDL does not
 /// declare and that Android's service manager does not read. So a list may be longer than a buffer.
 pub const PART: usize = 512;
+/// In the argument after that, for a client that wants to know how often each service was restarted
+/// in the last minute: an i32 behind the fields that AIDL declares.
+pub const WITH_RESTARTS: i32 = 1;
 
 /// A method, the first level that has it, and its arguments.
 type Row = (Method, Level, Shape);

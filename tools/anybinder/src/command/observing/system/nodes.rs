@@ -83,8 +83,11 @@ impl Nodes {
         state: impl Fn() -> Result<Vec<state_report::Process>>,
     ) -> Result<Vec<state_report::Process>> {
         let mut processes = state()?;
-        let is_due = self.lookup.is_some() && self.last.elapsed() >= INTERVAL;
-        if is_due && self.objects(&processes) != self.seen {
+        let objects = self.objects(&processes);
+        // A service that was restarted is missed at once.
+        let is_dead = self.names.keys().any(|node| !objects.contains(node));
+        let is_due = self.lookup.is_some() && (is_dead || self.last.elapsed() >= INTERVAL);
+        if is_due && objects != self.seen {
             self.last = Instant::now();
             self.look_up();
             processes = state()?;

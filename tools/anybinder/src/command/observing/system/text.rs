@@ -13,6 +13,11 @@ pub fn code_name(code: u32) -> String {
     }
 }
 
+/// A number, if it is known.
+pub fn or_dash(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "-".to_string(), |number| number.to_string())
+}
+
 /// A time with three digits or more.
 pub fn duration(ns: u64) -> String {
     match ns {

@@ -3,7 +3,7 @@
 use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
 use crate::command::observing::system::meter::Latency;
-use crate::command::observing::system::text::{code_name, short_time};
+use crate::command::observing::system::text::{code_name, or_dash, short_time};
 use anybinder_cli::output::harmless;
 
 /// The least width.
@@ -18,8 +18,9 @@ const HEADING: usize = 7;
 /// The columns of a process besides its command and its marks, and of a service besides names.
 const OTHERS_OF_PROCESS: usize = 58;
 const OTHERS_OF_SERVICE: usize = 38;
-/// The column of the scheduling, which is shown if there is room.
+/// The columns of the scheduling and of the restarts, which are shown if there is room.
 const SCHEDULING: usize = 6;
+const RESTARTS: usize = 9;
 
 const METHODS: &str = "METHOD          CALLS   ERR   P50   P99   MAX  QUEUED   BYTES";
 
@@ -31,6 +32,7 @@ pub struct Layout {
     longest_command: usize,
     service: usize,
     has_scheduling: bool,
+    has_restarts: bool,
 }
 
 impl Layout {
@@ -46,6 +48,8 @@ impl Layout {
         let both = width - OTHERS_OF_SERVICE;
         let (least, longest_command) = (command.clamp(HEADING, COMMAND), command);
         let command = COMMAND + command.saturating_sub(COMMAND).min(room);
+        // Whatever is marked, so that columns do not come and go.
+        let room = (width - OTHERS_OF_PROCESS - command).saturating_sub(marks.max(MARK));
         let services = sample.services.iter();
         let service = longest(&mut services.map(|row| length(&row.name)));
         Layout {
@@ -55,8 +59,8 @@ impl Layout {
                 .max(SERVICE.min(both.saturating_sub(longest_command)))
                 .min(both - least),
             longest_command,
-            // Whatever is marked, so that it does not come and go.
-            has_scheduling: width - OTHERS_OF_PROCESS - command >= SCHEDULING + marks.max(MARK),
+            has_scheduling: room >= SCHEDULING,
+            has_restarts: room >= SCHEDULING + RESTARTS,
         }
     }
 
@@ -71,17 +75,28 @@ impl Layout {
             true => "   PRI",
             false => "",
         };
+        let restarts = self.restarts("RESTARTS");
         format!(
-            "    PID {:<1$} SERVED   SENT   P50   P99 WAIT  BUSY  BUF  REFS{scheduling}  MARKS",
+            "    PID {:<1$} SERVED   SENT   P50   P99 WAIT  BUSY  BUF  REFS{scheduling}{restarts}  \
+             MARKS",
             "COMMAND", self.command,
         )
     }
 
+    /// What stands in the column of the restarts, if there is one.
+    fn restarts(&self, text: &str) -> String {
+        match self.has_restarts {
+            true => format!(" {text:>8}"),
+            false => String::new(),
+        }
+    }
+
     pub fn services(&self) -> String {
         format!(
-            "{:<service$}     PID {:<command$}  CALLS  ERR   P50   P99 WAIT",
+            "{:<service$}     PID {:<command$}  CALLS  ERR   P50   P99 WAIT{}",
             "SERVICE",
             "COMMAND",
+            self.restarts("RESTARTS"),
             service = self.service,
             command = self.command_of_service(),
         )
@@ -122,10 +137,6 @@ fn times(latency: Option<Latency>) -> (String, String) {
         Some(latency) => (short_time(latency.p50_us), short_time(latency.p99_us)),
         None => ("-".to_string(), "-".to_string()),
     }
-}
-
-fn or_dash(number: Option<impl ToString>) -> String {
-    number.map_or_else(|| "-".to_string(), |number| number.to_string())
 }
 
 fn rate(number: Option<f64>) -> String {
@@ -171,7 +182,7 @@ pub fn process(row: &ProcessRow, layout: Layout) -> String {
         false => String::new(),
     };
     let line = format!(
-        "{:>7} {:<command$} {:>6} {:>6} {p50:>5} {p99:>5} {:>4} {:>5} {:>4} {:>5}{scheduling}  ",
+        "{:>7} {:<command$} {:>6} {:>6} {p50:>5} {p99:>5} {:>4} {:>5} {:>4} {:>5}{scheduling}{}  ",
         row.pid,
         cut(&row.command, layout.command, false),
         short(row.received_per_s),
@@ -180,6 +191,7 @@ pub fn process(row: &ProcessRow, layout: Layout) -> String {
         format!("{}/{}", row.busy, or_dash(row.threads)),
         or_dash(row.buffer_bytes.map(bytes)),
         or_dash(row.references),
+        layout.restarts(&or_dash(row.restarts)),
         command = layout.command,
     );
     let all = row.marks.join(", ");
@@ -193,13 +205,14 @@ pub fn process(row: &ProcessRow, layout: Layout) -> String {
 pub fn service(row: &ServiceRow, layout: Layout) -> String {
     let (p50, p99) = times(row.latency);
     let line = format!(
-        "{:<service$} {:>7} {:<command$} {:>6} {:>4} {p50:>5} {p99:>5} {:>4}",
+        "{:<service$} {:>7} {:<command$} {:>6} {:>4} {p50:>5} {p99:>5} {:>4}{}",
         cut(&row.name, layout.service, true),
         row.pid,
         cut(&row.command, layout.command_of_service(), false),
         rate(row.calls_per_s),
         rate(row.errors_per_s),
         row.waiting,
+        layout.restarts(&or_dash(row.restarts)),
         service = layout.service,
         command = layout.command_of_service(),
     );

@@ -70,6 +70,8 @@ pub struct ProcessRow {
     pub buffer_bytes: Option<u64>,
     pub buffer_size: Option<u64>,
     pub references: Option<u32>,
+    /// How often its services were restarted in the last minute, where the service manager tells.
+    pub restarts: Option<u32>,
     /// Policy and priority of its threads, if they are the same.
     pub scheduling: String,
     pub marks: Vec<&'static str>,
@@ -108,6 +110,8 @@ pub struct ServiceRow {
     pub errors_per_s: Option<f64>,
     pub latency: Option<Latency>,
     pub waiting: usize,
+    /// How often it was restarted in the last minute, where the service manager tells.
+    pub restarts: Option<u32>,
     /// One-way calls that wait for their turn.
     pub backlog: Option<Backlog>,
     /// The least policy and priority of a thread that handles a call of it.

@@ -11,6 +11,7 @@ use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::{thread_priority, waits};
 use anybinder_cli::error::Result;
+use anybinder_client::restarts::Asker;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
@@ -57,6 +58,7 @@ pub struct Sampler {
     mount: Mount,
     nodes: Option<Nodes>,
     meter: Option<Meter>,
+    restarts: Asker,
     history: History,
 }
 
@@ -76,6 +78,7 @@ impl Sampler {
             mount: context.mount.clone(),
             nodes: nodes.transpose()?,
             meter: wanted.latencies.then(|| Meter::start(&context.mount)),
+            restarts: Asker::new(&context.mount, device),
             history: History::new(device, hanging_ms, known),
         };
         sampler.glance()?;
@@ -101,7 +104,11 @@ impl Sampler {
         let measured = self.meter.as_mut().map(Meter::take).unwrap_or_default();
         let none = HashMap::new();
         let names = self.nodes.as_ref().map_or(&none, Nodes::names);
-        Ok(self.history.sample(&stats, &processes, &measured, names))
+        let mut sample = self.history.sample(&stats, &processes, &measured, names);
+        if let Some(services) = self.restarts.ask() {
+            wrong::add_restarts(&mut sample, &services);
+        }
+        Ok(sample)
     }
 
     /// A single sample of a time.

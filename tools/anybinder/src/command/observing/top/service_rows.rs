@@ -99,6 +99,7 @@ pub fn services(
                 errors_per_s: rate(all.errors),
                 latency: awaited.latency(),
                 waiting: node.pending.len() + process.pending.iter().filter(of_node).count(),
+                restarts: None,
                 methods: methods(&calls, measured),
                 callers: callers(node, &calls, measured, seen, own),
                 backlog: seen.backlogs.get(&node.id).cloned(),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a process, which is marked.
-use super::rows::{mark, Mark, ProcessRow, Seen};
+use super::rows::{mark, Mark, ProcessRow, Sample, Seen};
 use crate::command::observing::system::meter::{Calls, Measured};
 use crate::command::observing::system::text::time;
 use crate::command::observing::system::waits;
+use anybinder_client::restarts::{by_process, Restarted};
 use anybinder_mount::binderfs::ProcessStats;
 use anybinder_mount::state_report::{Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -18,8 +19,12 @@ const LEAK_MIN: u32 = 100;
 const LEAK_LOOKS: usize = 8;
 const LEAK_GROWTHS: usize = 3;
 
+/// A service that is restarted so often in a minute crashes.
+const MANY_RESTARTS: u32 = 3;
+
 /// The marks, causes before what they cause.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
+    "RESTARTS",
     "FROZEN",
     "NO THREAD",
     "BACKLOG",
@@ -34,6 +39,25 @@ const ORDER: [&str; 9] = [
 /// Causes first.
 pub fn sort(marks: &mut [Mark]) {
     marks.sort_by_key(|mark| ORDER.iter().position(|name| *name == mark.mark));
+}
+
+/// Adds how often services were restarted, and marks those that crash again and again.
+pub fn add_restarts(sample: &mut Sample, services: &[Restarted]) {
+    let of_processes = by_process(services);
+    for row in &mut sample.processes {
+        let restarts = of_processes.get(&row.pid).copied().unwrap_or(0);
+        row.restarts = Some(restarts);
+        if restarts >= MANY_RESTARTS {
+            let why = format!("a service of it was restarted {restarts} times in the last minute");
+            mark(&mut sample.marks, row, "RESTARTS", why);
+        }
+    }
+    let of_services = services.iter().map(|one| (one.name.as_str(), one.restarts));
+    let of_services: HashMap<&str, u32> = of_services.collect();
+    for row in &mut sample.services {
+        row.restarts = of_services.get(row.name.as_str()).copied();
+    }
+    sort(&mut sample.marks);
 }
 
 /// How many references each process had at the last looks.
