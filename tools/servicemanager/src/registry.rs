@@ -2,6 +2,7 @@
 //! The services of one device, and the callbacks that wait for them. This is the door of the
 //! layer: below it are what is registered (`entries`), the calls to callbacks (`outbox`) and the
 //! clients of lazy services (`client_count`), none of which knows the others but the first.
+mod callback_removal;
 mod callbacks;
 mod client_count;
 mod entries;
@@ -9,15 +10,14 @@ mod outbox;
 mod queues;
 mod quota;
 mod references;
-mod removal;
 mod restarts;
 pub mod users;
 
+pub use callback_removal::Removal;
 pub use callbacks::Callback;
 pub use entries::Service;
 pub use quota::{Quota, DEFAULT_PER_USER};
 pub use references::Kind;
-pub use removal::Removal;
 
 use crate::wire::caller::Caller;
 use crate::wire::hidl::interface::MAX_CHAIN;

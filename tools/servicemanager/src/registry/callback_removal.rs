@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HIDL: a callback is removed from many names, in slices.
+//! HIDL: a callback is removed from many names, in slices. What dead objects had is removed by
+//! `Registry::forget_dead`.
 use super::entries::Entries;
 use super::references::Kind;
 use crate::wire::caller::Caller;
