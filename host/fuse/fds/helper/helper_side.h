@@ -32,7 +32,7 @@ void helper_injectors_init(void);
 void helper_inject_start(const struct helper_message *message);
 bool helper_inject_is_idle(void);
 
-/* ---- helper_proc.c: questions about processes ---- */
+/* ---- helper_questions.c: questions about processes ---- */
 
 void helper_searches_init(void);
 
