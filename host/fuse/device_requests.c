@@ -283,6 +283,7 @@ void device_ioctl(const struct request *request)
 		begin_call(thread);
 }
 
+/* The kernel wakes pollers when a worker has notified it (worker_notify_polled()). */
 void device_poll(const struct request *request)
 {
 	const struct fuse_poll_in *in = request->body;

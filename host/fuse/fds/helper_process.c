@@ -4,6 +4,9 @@
  *
  * It is a child of the process that started it, and stays when that one hands the daemon over: the
  * next one has the control socket, a pidfd, and a life of its own that the helper watches.
+ *
+ * The thread in helper_events.c replaces a helper that was killed; helper_ask.c repeats what was
+ * asked of it.
  */
 #include "fds/daemon_side.h"
 

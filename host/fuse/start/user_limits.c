@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The limits of users: from the options, and from what the system gives the daemon. */
+/*
+ * The limits of users: from the options (options.c has the defaults), and from what the system
+ * gives the daemon. users.c counts what users have, and refuses what is beyond them.
+ */
 #include "start/user_limits.h"
 
 #include "clients/users.h"
