@@ -119,26 +119,38 @@ class Node:
             return sorted(path for path in paths if not re.match("/run/(containerd|netns)", path))
 
 
-@pytest.fixture(scope="module", name="node")
-def started_node(program, tmp_path_factory):
+@contextlib.contextmanager
+def running(program, directory, *kubelet):
+    """A node, with the image in its store and its programs in /run/programs.
+
+    directory: for files
+    kubelet: the program, if one is to run
+    """
     if os.geteuid():
         pytest.skip("needs root")
     if os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
         pytest.skip("needs control groups of version 1")
     programs = [program(name) for name in PROGRAMS]
-    image = f"{tmp_path_factory.mktemp('node')}/image.tar"
+    image = f"{directory}/image.tar"
     subprocess.run([NODE, "build"], check=True)
     subprocess.run([NODE, "image", image, *programs], check=True)
-    with subprocess.Popen([NODE, "run", image], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          text=True) as runs:
+    with subprocess.Popen([NODE, "run", image, *kubelet], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as runs:
         try:
             assert runs.stdout.readline() == "ready\n"
             node = Node(children_of(children_of(runs.pid)[0])[0])
-            shutil.copy(programs[-1], node.path("/run"))
+            for path in programs:
+                shutil.copy(path, node.path("/run/programs"))
             yield node
         finally:
             runs.stdin.close()
             runs.wait()
+
+
+@pytest.fixture(scope="module", name="node")
+def started_node(program, tmp_path_factory):
+    with running(program, tmp_path_factory.mktemp("node")) as node:
+        yield node
 
 
 @pytest.fixture(scope="module", name="daemon")
@@ -179,7 +191,7 @@ def given_by(answer):
 def plugins(node, *options):
     """The device plugin. Gives the resource of one's own, and the shared one."""
     directory = "/var/lib/kubelet/device-plugins"
-    words = node.words("/run/anybinder-device-plugin", "--mount", MOUNT, "--contexts=5",
+    words = node.words("/run/programs/anybinder-device-plugin", "--mount", MOUNT, "--contexts=5",
                        "--shared=1", *options)
     with Kubelet(node.path(directory)) as kubelet, subprocess.Popen(words) as runs:
         try:
