@@ -21,7 +21,7 @@ KERNELS = ("6.1", "6.12", "newest")
 def machine(kernel):
     """The plain build in a virtual machine; of the kernels, each commit has another one in CI."""
     return pytest.param("anybinderd", id=f"plain-{kernel}", marks=[
-        pytest.mark.vm(kernel, append="proc_mem.force_override=always", timeout=900),
+        pytest.mark.vm(kernel, append="proc_mem.force_override=always", smp=1, timeout=900),
         pytest.mark.turn("replaced daemon", kernel)])
 
 

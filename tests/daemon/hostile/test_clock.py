@@ -15,7 +15,7 @@ from replaced import DEADLINE_S
 from test_replacing import hand_over
 
 STEP_S, EVERY_S, TIMES = 5 * 3600, 0.02, 3
-pytestmark = pytest.mark.vm("6.12", timeout=500)
+pytestmark = pytest.mark.vm("6.12", smp=1, timeout=500)
 
 
 @contextlib.contextmanager

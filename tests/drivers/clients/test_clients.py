@@ -62,7 +62,7 @@ def test_request_limit(clients, suite, root):    # pylint: disable=unused-argume
 @pytest.mark.vm
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("driver, options", [
-    pytest.param("ref", {"append": "security=selinux"}, id="ref",    # its manager needs contexts
+    pytest.param("ref", {"append": "security=selinux", "smp": 1}, id="ref",    # needs contexts
                  marks=pytest.mark.turn("stock drivers", "clients")),
     pytest.param("module", {}, id="module")])
 def test_kernel(clients, program, machine, suite, driver, options):

@@ -31,7 +31,8 @@ def machine(kernel, driver, suites, *marks):
     """A machine as a parameter."""
     needs = [POLICY, *(f"build/bin/{name}" for name in (
         "anybinder-conformance", "anybinder", "anybinderd"))]
-    vm = pytest.mark.vm(kernel, driver=driver, append="security=selinux", timeout=900, needs=needs)
+    vm = pytest.mark.vm(kernel, driver=driver, append="security=selinux", smp=1,
+                        timeout=900, needs=needs)
     name = {"none": "daemon"}.get(driver, driver)
     return pytest.param(suites, id=f"{name}-{kernel}", marks=[vm, *marks])
 
