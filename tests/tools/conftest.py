@@ -2,10 +2,12 @@
 """What all tests of the tools need."""
 import os
 import shutil
+import subprocess
 import tempfile
 
 import pytest
 from anybinder.process import program as path_of
+from building import BUILD, TOP, untimed
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -26,3 +28,15 @@ def reachable(programs):    # pylint: disable=redefined-outer-name,unused-argume
         shutil.copy(path_of(name), directory)
     yield f"{directory}/anybinder"
     shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def aidl_compiler():
+    """The words that start Debian's .aidl compiler, which is fetched once."""
+    root = f"{BUILD}/aidl"
+    with untimed():
+        subprocess.run([f"{TOP}/tests/tools/aidl.sh", root], check=True)
+    libraries = f"{root}/usr/lib/x86_64-linux-gnu"
+    return [f"{libraries}/ld-linux-x86-64.so.2", "--library-path",
+            f"{libraries}:{libraries}/android",
+            f"{root}/usr/lib/android-sdk/build-tools/debian/aidl"]

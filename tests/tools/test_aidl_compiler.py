@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Constants of `.aidl` files, compared with what the compiler of Debian's testing makes of them.
+"""Constants of `.aidl` files, compared with what the compiler of Debian makes of them.
 
 The expressions are made at random, each in an interface of its own; AIDL_SOURCES names a directory
 of `.aidl` files to be compared as well, for example of Android's hardware/interfaces.
@@ -17,7 +17,6 @@ from building import TOP, environment, variable
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(7200)]
 
-SUITE = "testing"
 EXPRESSIONS = 600
 KINDS = "int long byte boolean int long".split()
 LITERALS = """0 1 2 3 7 8 31 32 63 127 128 255 256 32767 65536 2147483647 2147483648 4294967295 0x7F
@@ -25,20 +24,6 @@ LITERALS = """0 1 2 3 7 8 31 32 63 127 128 255 256 32767 65536 2147483647 214748
     4294967295u32 7u32 1u64 18446744073709551615u64 true false 010 0xC1u8""".split()
 OPERATORS = "+ - * / % << >> < <= > >= == != & | ^ && || << >> + - |".split()
 DISTANCES = "0 1 4 31 32 -1 -3 30 8u8".split()
-
-
-@pytest.fixture(scope="module")
-def compiler(tmp_path_factory):
-    """The words that start it. Its root is only unpacked."""
-    root = tmp_path_factory.mktemp("aidl") / "root"
-    if not shutil.which("mmdebstrap"):
-        pytest.skip("no mmdebstrap")
-    subprocess.run(["mmdebstrap", "--quiet", "--variant=extract", "--include=aidl",
-                    '--aptopt=Acquire::Check-Valid-Until "false"', SUITE, root], check=True)
-    libraries = f"{root}/usr/lib/x86_64-linux-gnu"
-    program, = glob.glob(f"{root}/usr/lib/android-sdk/build-tools/*/aidl")
-    return [f"{libraries}/ld-linux-x86-64.so.2", "--library-path",
-            f"{libraries}:{libraries}/android", program]
 
 
 def expression(dice, depth):
@@ -142,10 +127,10 @@ def is_same(value, text):
     return json.loads(with_quotes) == value
 
 
-def test_expressions_are_computed_as_by_the_compiler(compiler, tmp_path):
+def test_expressions_are_computed_as_by_the_compiler(aidl_compiler, tmp_path):
     """Those that it refuses stand in no file that is used, whatever is made of them here."""
     paths = list(random_files(tmp_path / "in"))
-    values, refused = compiled(compiler, paths, tmp_path / "out")
+    values, refused = compiled(aidl_compiler, paths, tmp_path / "out")
     found = ours(tmp_path / "in", paths)
     wrong = []
     for path in paths:
@@ -159,12 +144,12 @@ def test_expressions_are_computed_as_by_the_compiler(compiler, tmp_path):
 
 
 @pytest.mark.skipif("AIDL_SOURCES" not in os.environ, reason="AIDL_SOURCES names no directory")
-def test_files_are_read_as_by_the_compiler(compiler, tmp_path):
+def test_files_are_read_as_by_the_compiler(aidl_compiler, tmp_path):
     """Frozen copies are left out; so are defaults that are no number, text or boolean."""
     root = os.environ["AIDL_SOURCES"]
     paths = sorted(path for path in glob.glob(f"{root}/**/*.aidl", recursive=True)
                    if "/aidl_api/" not in path)
-    values, refused = compiled(compiler, paths, tmp_path / "out")
+    values, refused = compiled(aidl_compiler, paths, tmp_path / "out")
     found = ours(root, paths)
     numbers = {name: number(text) for name, text in values.items()}
     compared = [name for name, value in numbers.items() if value is not None and name in found]
