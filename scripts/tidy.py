@@ -46,7 +46,7 @@ class Source:
 def licence_of(path):
     """What is linked with the Apache-licensed client crates cannot be GPL-2.0."""
     apache = path.startswith(("examples/", "python/", "tools/", "tests/drivers/clients/",
-                              "tests/tools/client/", "tests/tools/command/"))
+                              "tests/tools/client/", "tests/tools/command/", "tests/tools/ndk/"))
     return "Apache-2.0" if apache else "GPL-2.0"
 
 

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+package hard;
+
+interface ICallback {
+    void called(int number);
+    oneway void notified(int number);
+}
