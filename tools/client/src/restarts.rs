@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How often services were restarted in the last minute, which the service manager of anybinder
 //! knows: its answer to `getServiceDebugInfo` with an argument that AIDL does not declare.
-use crate::raw_manager::{RawManager, STRICT_MODE};
+use crate::raw_manager::{RawManager, MANAGER, STRICT_MODE};
 use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{Parcel, Reader, SYSTEM_HEADER};
 use anybinder_mount::mount::Mount;
@@ -56,8 +56,10 @@ fn of_device(mount: &Mount, device: &str) -> Option<Vec<Restarted>> {
         let last = all.last().map_or("", |one| one.name.as_str());
         let mut request = Parcel::call(STRICT_MODE, SYSTEM_HEADER, DESCRIPTOR);
         request.string16(last).i32(WITH_RESTARTS);
-        let (data, offsets) = manager.call(code, request, "listing").ok()?;
-        let part = read(&data, &offsets).ok()?;
+        let outcome = manager.call((MANAGER, code, false), request, None);
+        let reply = outcome.ok()?.reply().ok()?;
+        manager.driver.give_back(&reply);
+        let part = read(&reply.data, &reply.offsets).ok()?;
         let is_last = part.len() < PART;
         all.extend(part);
         if is_last {

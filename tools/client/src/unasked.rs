@@ -2,14 +2,13 @@
 //! One-way calls to a service that may be stopped.
 use crate::device::refusal;
 use crate::raw_manager::{RawManager, STRICT_MODE};
-use anybinder_cli::error::{Doing, Error, Kind, Result};
-use anybinder_driver::driver::Sent;
+use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_driver::call::Outcome;
 use anybinder_driver::parcel::Speaker;
 use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_rpc::status_text::explain;
-use rsbinder::StatusCode;
 
-impl RawManager<'_> {
+impl RawManager {
     /// Sends a one-way call.
     ///
     /// * `name`, `target`, `code`: the service, its handle, the method
@@ -22,13 +21,11 @@ impl RawManager<'_> {
     ) -> Result<()> {
         let mut parcel = speaker.call(STRICT_MODE, interface);
         // Open until the driver has taken them.
-        let files = self.fill(&mut parcel, plan, speaker)?;
-        let sent = self.driver.send_oneway(target, code, parcel);
-        drop(files);
-        let reason = match sent.doing(|| format!("calling {name}"))? {
-            Sent::Accepted => return Ok(()),
-            Sent::Dead => explain(StatusCode::DeadObject),
-            Sent::Refused(errno) => refusal(errno),
+        let _files = self.fill(&mut parcel, plan, speaker.level)?;
+        let reason = match self.call((target, code, true), parcel, None)? {
+            Outcome::Reply(_) => return Ok(()),
+            Outcome::Refused => refusal(self.driver.refused_for()),
+            other => other.reply().err().map(explain).unwrap_or_default(),
         };
         Err(Error::new(format!("{name} failed: {reason}.")).of(Kind::CallFailed))
     }

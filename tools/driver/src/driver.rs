@@ -6,12 +6,11 @@ use crate::abi::{
 };
 use crate::parcel::{Parcel, OWN_POINTER};
 use crate::receive_map::{ioctl, Memory, Open};
-use rsbinder::StatusCode;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const READ_SIZE: usize = 64 * 1024;
 /// The longest security context that is read, in bytes.
@@ -40,16 +39,6 @@ pub struct Passed {
     pub files: Vec<OwnedFd>,
     /// The sizes of all buffers beside the data, each rounded up to a multiple of 8.
     pub buffers_size: u64,
-}
-
-/// What became of a one-way call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    Accepted,
-    /// The process of the object is dead.
-    Dead,
-    /// With the errno, where the driver tells it (from Linux 6.0 on).
-    Refused(Option<i32>),
 }
 
 /// What one thread has to do with the driver.
@@ -286,107 +275,37 @@ impl Driver {
         self.only_replies
     }
 
-    /// Calls an object and waits for its reply, as long as that takes; None if the call failed.
-    /// Calls that come in meanwhile are part of this one, and are refused. Other events are added
-    /// to `events`.
-    pub fn call(
-        &mut self,
-        handle: u32,
-        code: u32,
-        parcel: Parcel,
-        events: &mut Vec<Event>,
-    ) -> io::Result<Option<TransactionData>> {
-        // A failure that is read later is that of this call.
-        while self.has_commands() {
-            events.extend(self.exchange()?);
-        }
-        self.transaction(false, handle, code, 0, parcel);
-        let mut outcome = None;
-        loop {
-            for event in self.exchange()? {
-                match event {
-                    Event::Reply(reply) => outcome = Some(Some(reply)),
-                    Event::Failed => outcome = Some(None),
-                    Event::Transaction(nested, _) => self.refuse(&nested),
-                    Event::Died(_) | Event::Acquired(_) | Event::Released(_) => events.push(event),
-                }
-            }
-            match outcome {
-                Some(outcome) => return Ok(outcome),
-                None if self.has_commands() => {}
-                None => drop(self.wait(None)?),
-            }
-        }
+    /// Adds a call to the commands.
+    pub(crate) fn send(&mut self, handle: u32, code: u32, flags: u32, parcel: Parcel) {
+        self.transaction(false, handle, code, flags, parcel);
     }
 
     /// Adds a one-way call to the commands.
     pub fn oneway(&mut self, handle: u32, code: u32, parcel: Parcel) {
-        self.transaction(false, handle, code, abi::TF_ONE_WAY, parcel);
+        self.send(handle, code, abi::TF_ONE_WAY, parcel);
     }
 
-    /// Sends a one-way call; does not wait for its receiver.
-    pub fn send_oneway(&mut self, handle: u32, code: u32, parcel: Parcel) -> io::Result<Sent> {
-        self.oneway(handle, code, parcel);
-        let events = self.exchange()?;
-        if !events.iter().any(|event| matches!(event, Event::Failed)) {
-            return Ok(Sent::Accepted);
-        }
-        Ok(self.refusal())
-    }
-
-    /// Why the driver has just refused a transaction of this thread.
-    pub fn refusal(&self) -> Sent {
+    /// The errno for which the driver has just refused a transaction of this thread, where it tells
+    /// (from Linux 6.0 on).
+    pub fn refused_for(&self) -> Option<i32> {
         let mut error = ExtendedError::default();
         let told = ioctl(&self.open.file, abi::BINDER_GET_EXTENDED_ERROR, &mut error);
-        match (told, error.command) {
-            (Ok(()), abi::BR_DEAD_REPLY) => Sent::Dead,
-            (Ok(()), abi::BR_FAILED_REPLY) if error.param < 0 => Sent::Refused(Some(-error.param)),
-            _ => Sent::Refused(None),
-        }
+        (told.is_ok() && error.param < 0).then_some(-error.param)
+    }
+
+    /// Whether there are calls or replies that the driver did not take yet.
+    pub(crate) fn has_parcels(&self) -> bool {
+        !self.parcels.is_empty()
+    }
+
+    /// Whether the driver has told, with the last read, of the end of what was sent.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// Whether the last transaction that failed did so because its receiver is dead.
     pub fn was_dead(&self) -> bool {
         self.failure == abi::BR_DEAD_REPLY
-    }
-
-    /// Calls an object and waits for its reply, as long as that takes; None if the call failed. A
-    /// one-way call has an empty reply. Calls that come in meanwhile are part of this one; `serve`
-    /// answers them, and takes all other events.
-    pub fn call_serving(
-        &mut self,
-        (handle, code, flags): (u32, u32, u32),
-        parcel: Parcel,
-        serve: &mut dyn FnMut(&mut Driver, Event),
-    ) -> io::Result<Option<TransactionData>> {
-        self.flush()?;
-        self.transaction(false, handle, code, flags, parcel);
-        let is_oneway = flags & abi::TF_ONE_WAY != 0;
-        loop {
-            let mut events = Vec::new();
-            self.is_complete = false;
-            self.write_read(READ_SIZE, &mut events)?;
-            // All that this thread is told of what it has sent comes with one read.
-            let sent = is_oneway && self.is_complete;
-            let mut outcome = sent.then(|| Some(TransactionData::default()));
-            for event in events {
-                match event {
-                    Event::Reply(reply) => outcome = Some(Some(reply)),
-                    Event::Failed => outcome = Some(None),
-                    other => serve(self, other),
-                }
-            }
-            if let Some(outcome) = outcome {
-                return Ok(outcome);
-            }
-        }
-    }
-
-    fn refuse(&mut self, transaction: &TransactionData) {
-        self.free(transaction);
-        if transaction.flags & abi::TF_ONE_WAY == 0 {
-            self.reply_status(StatusCode::InvalidOperation.into());
-        }
     }
 
     /// Writes the commands without reading, and forgets this thread.
@@ -433,6 +352,22 @@ impl Driver {
         Ok(events)
     }
 
+    /// Writes the commands and waits for returns, until a time if there is one. None at that time.
+    pub(crate) fn events_until(&mut self, end: Option<Instant>) -> io::Result<Option<Vec<Event>>> {
+        let mut events = Vec::new();
+        if let Some(end) = end {
+            if self.has_commands() {
+                self.write_read(0, &mut events)?;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if !self.wait(Some(left))? {
+                return Ok((!left.is_zero()).then_some(events));
+            }
+        }
+        self.write_read(READ_SIZE, &mut events)?;
+        Ok(Some(events))
+    }
+
     /// Writes the commands and waits for an event, in one call of the driver where that is
     /// possible. Other threads may do so, too. None, if a signal comes.
     pub fn receive(&mut self) -> io::Result<Vec<Event>> {
@@ -456,6 +391,7 @@ impl Driver {
     }
 
     fn write_read(&mut self, read_size: usize, events: &mut Vec<Event>) -> io::Result<()> {
+        self.is_complete = false;
         let mut exchange = WriteRead {
             write_size: self.commands.len() as u64,
             write_buffer: self.commands.as_ptr() as u64,

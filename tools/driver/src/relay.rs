@@ -14,7 +14,7 @@ use crate::abi::{
     self, FlatObject, TransactionData, OBJECT_SIZE, TYPE_BINDER, TYPE_BUFFER, TYPE_FD, TYPE_HANDLE,
     TYPE_WEAK_BINDER, TYPE_WEAK_HANDLE,
 };
-use crate::driver::{Driver, Event, Passed, Sent};
+use crate::driver::{Driver, Event, Passed};
 use crate::parcel::{Parcel, OWN_POINTER};
 use crate::receive_map::{Memory, Open};
 use rsbinder::StatusCode;
@@ -293,8 +293,7 @@ impl Worker {
                     other => self.note(out, &other),
                 }
             }
-            let no_space = Sent::Refused(Some(libc::ENOSPC));
-            if !has_failed || self.drivers[out].refusal() != no_space {
+            if !has_failed || self.drivers[out].refused_for() != Some(libc::ENOSPC) {
                 break;
             }
             std::thread::sleep(SPACE_INTERVAL);

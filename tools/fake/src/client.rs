@@ -7,9 +7,8 @@ use crate::methods::Interface;
 use crate::serve::{lock, name_file, Fake};
 use crate::step::status_name;
 use anybinder_client::raw_manager::STRICT_MODE;
-use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Event};
-use anybinder_driver::parcel::{word, Parcel, Reader, Speaker};
+use anybinder_driver::parcel::{Parcel, Reader, Speaker};
 use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Format, Object, Parcel as Plan};
@@ -56,9 +55,7 @@ pub struct Client {
 /// Why there is no result, as a line says it.
 fn failure(failure: &Failure) -> Value {
     let status = match failure {
-        Failure::Driver(true) => StatusCode::DeadObject.into(),
-        Failure::Driver(false) => StatusCode::FailedTransaction.into(),
-        Failure::Status(status) => *status,
+        Failure::Status(status) => i32::from(*status),
         Failure::Request(why) => return json!({ "error": why }),
     };
     json!({ "status": status, "name": status_name(status), "message": failure.text() })
@@ -128,27 +125,18 @@ impl Client {
         self.find_objects(fake, driver, &mut plan)?;
         let mut parcel = known.speaker.call(STRICT_MODE, &known.interface.descriptor);
         let filled = fake.bus.fill(&mut parcel, &plan, known.speaker.level);
-        let _files = filled.map_err(|err| error(err.to_string()))?;
-        // Objects of a reply stay, and so do its files.
-        let mut keep = |driver: &mut Driver, (data, offsets): &(Vec<u8>, Vec<u64>)| {
-            for at in offsets
-                .iter()
-                .map(|at| usize::try_from(*at).unwrap_or(usize::MAX))
-            {
-                if word(data, at) == Some(TYPE_HANDLE) && data.len() - at >= OBJECT_SIZE {
-                    driver.acquire(word(data, at + 8).unwrap_or(0));
-                }
-            }
-        };
+        let _files = filled.map_err(error)?;
         let mut serve = |driver: &mut Driver, event: Event| fake.event(driver, event);
         let target = (known.handle, called.code, called.method.is_oneway);
-        let reply = Bus::call(driver, target, parcel, (&mut serve, &mut keep));
-        let (data, _) = reply.map_err(|why| failure(&why))?;
+        let reply = Bus::call(driver, target, parcel, &mut serve).map_err(|why| failure(&why))?;
+        // Objects of a reply stay, and so do its files.
+        driver.keep_handles(&reply);
+        driver.give_back(&reply);
         if called.method.is_oneway {
             return Ok(json!({ "result": null, "out": {} }));
         }
         let library = lock(&fake.library);
-        let mut decoder = Decoder::new(&data, Some(&library));
+        let mut decoder = Decoder::new(&reply.data, Some(&library));
         decoder.format = Format::of(known.speaker.level);
         match method::answer(&library, &known.interface.entry, called, &mut decoder) {
             Ok(Ok(answer)) => {
@@ -215,16 +203,12 @@ impl Client {
             return Ok(known);
         }
         let asked = (handle, INTERFACE_TRANSACTION, false);
-        let told = Bus::call(
-            driver,
-            asked,
-            Parcel::default(),
-            (&mut serve, &mut |_, _| {}),
-        );
-        let (data, offsets) = told.map_err(|why| failure(&why))?;
-        let descriptor = Reader::new(&data, &offsets).string16();
+        let told = Bus::call(driver, asked, Parcel::default(), &mut serve);
+        let told = told.map_err(|why| failure(&why))?;
+        let descriptor = Reader::new(&told.data, &told.offsets).string16();
+        driver.give_back(&told);
         let descriptor = descriptor.map_err(|_| error(format!("{name} tells no interface")))?;
-        let speaker = fake.bus.speaker_of(driver, &name, &mut serve);
+        let speaker = fake.bus.manager.speaker_of(driver, &name, &mut serve);
         let wanted = request.interface.as_deref().unwrap_or(&descriptor);
         let interface = Interface::find(&lock(&fake.library), wanted);
         let interface = interface.ok_or_else(|| {

@@ -67,6 +67,8 @@ impl Callers {
                 let taken = lock(&waiting).recv();
                 let Ok((id, make)) = taken else { return };
                 let line = make(&fake, &mut driver);
+                // What others may need the space of.
+                let _ = driver.flush();
                 open.fetch_sub(1, Ordering::SeqCst);
                 say(&fake, &id, line);
             });

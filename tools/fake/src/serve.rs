@@ -432,14 +432,12 @@ impl Fake {
         let Given { handle, speaker } = given.ok_or_else(none)?;
         let mut parcel = speaker.call(STRICT_MODE, &one.interface.descriptor);
         let filled = self.bus.fill(&mut parcel, &one.plan, speaker.level);
-        let _files = filled.map_err(|err| Failure::Request(err.to_string()))?;
+        let _files = filled.map_err(Failure::Request)?;
         let mut serve = |driver: &mut Driver, event| self.event(driver, event);
         let target = (handle, one.code, one.is_oneway);
-        let (data, _) = Bus::call(driver, target, parcel, (&mut serve, &mut |_, _| {}))?;
-        match data
-            .first_chunk::<4>()
-            .map(|word| i32::from_le_bytes(*word))
-        {
+        let reply = Bus::call(driver, target, parcel, &mut serve)?;
+        driver.give_back(&reply);
+        match word(&reply.data, 0).map(u32::cast_signed) {
             Some(0) | None => Ok(()),
             Some(code) => Err(Failure::Request(format!("exception {code}"))),
         }

@@ -427,23 +427,19 @@ impl Server {
     ) -> io::Result<()> {
         let mut events = Vec::new();
         let parcel = Parcel::hidl_call(hidl::names::BASE);
-        let handle = pending.handle;
-        let reply = self.driver.call(
-            handle,
-            hidl::interface::INTERFACE_CHAIN,
-            parcel,
-            &mut events,
-        )?;
-        let chain = reply.and_then(|reply| {
-            let (data, offsets) = self.driver.contents(&reply)?;
-            let is_status = reply.flags & abi::TF_STATUS_CODE != 0;
+        let asked = (pending.handle, hidl::interface::INTERFACE_CHAIN, 0);
+        let mut serve = |driver: &mut Driver, event| match event {
+            Event::Transaction(..) => driver.refuse(event),
+            other => events.push(other),
+        };
+        let outcome = self.driver.call(asked, parcel, None, &mut serve)?;
+        let chain = outcome.reply().ok().and_then(|reply| {
             let opened = self.driver.opened();
             let memory: &dyn Memory = &opened.map;
-            (!is_status).then(|| hidl::read_chain(&data, &offsets, memory))?
+            let chain = hidl::read_chain(&reply.data, &reply.offsets, memory);
+            self.driver.give_back(&reply);
+            chain
         });
-        if let Some(reply) = &reply {
-            self.driver.free(reply);
-        }
         let mut manager = manager(shared);
         for event in events {
             if let Event::Died(cookie) = event {

@@ -7,10 +7,11 @@
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{note_error, say};
 use anybinder_client::device::{self, no_service};
+use anybinder_client::objects::Node;
 use anybinder_client::raw_manager::{stability_of, RawManager, MANAGER};
 use anybinder_driver::abi::TransactionData;
 use anybinder_driver::parcel::{Speaker, Target, OWN_POINTER};
-use anybinder_driver::relay::{Judge, Relay, Verdict};
+use anybinder_driver::relay::{Judge, Relay, Verdict, FLAGS};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::dialect::header_word;
@@ -127,7 +128,8 @@ fn bridge((from, to): ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<In
     let sides = [&here, &there].map(|manager| manager.driver.for_another_thread());
     let relay = Relay::new(sides.into(), handle, Box::new(Open));
     let _ = there.driver.flush();
-    here.add(name, (Target::Own, stability_of(&binder)), speaker)?;
+    let node = Node::Own(OWN_POINTER, FLAGS);
+    here.add(name, (node, stability_of(&binder)), speaker)?;
     relay.start(|_| std::process::exit(LOST));
     say(format_args!(
         "{name} bridged from {} to {}",

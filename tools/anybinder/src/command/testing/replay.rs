@@ -6,12 +6,12 @@ use crate::command::services::interface_files;
 use anybinder_cli::error::{Error, Result};
 use anybinder_cli::output::{note, say, say_lines};
 use anybinder_client::device::{self, DeviceOption};
-use anybinder_client::raw_call::{self, Outcome};
 use anybinder_client::raw_manager::RawManager;
 use anybinder_driver::abi::{
     OBJECT_SIZE, TF_STATUS_CODE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE, TYPE_WEAK_BINDER,
     TYPE_WEAK_HANDLE,
 };
+use anybinder_driver::call::Outcome;
 use anybinder_driver::parcel::{word, Parcel};
 use anybinder_events::calls::Call;
 use anybinder_events::payload::Payload;
@@ -102,7 +102,7 @@ fn read(path: &std::path::Path) -> Result<Recorded> {
 
 struct Replay<'a> {
     arguments: &'a Arguments,
-    manager: RawManager<'a>,
+    manager: RawManager,
     names: Names,
     library: Option<Library>,
     /// The interface of the service that calls are sent to.
@@ -162,13 +162,13 @@ impl Replay<'_> {
     }
 
     /// Makes a call again.
-    fn make(&mut self, call: &Call, service: &str, parcel: &Parcel) -> Result<Outcome> {
+    fn make(&mut self, call: &Call, service: &str, parcel: Parcel) -> Result<Outcome> {
         let handle = self.manager.find(service)?;
         let limit = Duration::from_secs(self.arguments.patience.into());
         let target = (handle, call.code, call.oneway);
-        let outcome = raw_call::call(&mut self.manager.driver, target, parcel, limit);
-        let outcome = outcome.map_err(|err| Error::new(format!("Error while calling: {err}.")))?;
-        if outcome == Outcome::Hangs {
+        let outcome = self.manager.call(target, parcel, Some(limit))?;
+        self.manager.driver.forget(&outcome);
+        if matches!(outcome, Outcome::Hangs) {
             return Err(Error::with_advice(
                 format!(
                     "{service} does not answer a call with the code {}.",
@@ -206,10 +206,10 @@ impl Replay<'_> {
             Outcome::Status(status) => Answer::of_status(*status),
             Outcome::Dead => Answer::Error("BR_DEAD_REPLY".to_string()),
             Outcome::Refused | Outcome::Hangs => Answer::Error("BR_FAILED_REPLY".to_string()),
-            Outcome::Reply(data, offsets) => answer(
+            Outcome::Reply(reply) => answer(
                 (self.library.as_ref(), descriptor, call.code),
-                data,
-                offsets,
+                &reply.data,
+                &reply.offsets,
             ),
         };
         let method = difference::method(self.library.as_ref(), descriptor, call.code);
@@ -236,7 +236,7 @@ impl Replay<'_> {
                 let due = start + Duration::from_nanos(call.sent_ns - first_ns);
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
-            let outcome = self.make(call, &service, &parcel)?;
+            let outcome = self.make(call, &service, parcel)?;
             report.calls += 1;
             if call.oneway || call.reply_data.missing() > 0 {
                 *report.skipped.entry(NOT_COMPARED).or_default() += usize::from(!call.oneway);

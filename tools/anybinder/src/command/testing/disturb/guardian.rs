@@ -5,11 +5,12 @@ use super::rule::{Counts, Rule, RuleJudge, DIED, LOST};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note_error, say};
 use anybinder_client::device::{self, no_service};
+use anybinder_client::objects::Node;
 use anybinder_client::place::DISTURB;
 use anybinder_client::raw_manager::{stability_of, RawManager};
 use anybinder_driver::level::{Level, Stability};
 use anybinder_driver::parcel::{Speaker, Target, OWN_POINTER};
-use anybinder_driver::relay::Relay;
+use anybinder_driver::relay::{Relay, FLAGS};
 use anybinder_mount::context::Context;
 use anybinder_rpc::dialect::header_word;
 use rustix::event::{PollFd, PollFlags};
@@ -56,7 +57,7 @@ impl<'a> Service<'a> {
         if found.is_some_and(|target| target != before) {
             return Ok(found == Some(Target::Handle(self.handle)));
         }
-        let real = (Target::Handle(self.handle), self.stability);
+        let real = (Node::Handle(self.handle), self.stability);
         manager.add(self.name, real, self.speaker)?;
         Ok(true)
     }
@@ -128,7 +129,8 @@ impl Guardian<'_> {
         };
         let sides = vec![manager.driver.for_another_thread()];
         let relay = Relay::new(sides, service.handle, Box::new(judge));
-        manager.add(self.name, (Target::Own, service.stability), service.speaker)?;
+        let node = Node::Own(OWN_POINTER, FLAGS);
+        manager.add(self.name, (node, service.stability), service.speaker)?;
         relay.start(|_| std::process::exit(LOST));
         let doing = || "telling that it began".to_string();
         guardian.write_all(b"1").doing(doing)?;

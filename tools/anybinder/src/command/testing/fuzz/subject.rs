@@ -3,8 +3,8 @@
 use super::attempt::Attempt;
 use super::Interface;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
-use anybinder_client::raw_call::{self, Outcome};
 use anybinder_client::raw_manager::{RawManager, STRICT_MODE};
+use anybinder_driver::call::Outcome;
 use anybinder_driver::parcel::{word, Parcel, Reader, Speaker, Target};
 use anybinder_mount::context::Context;
 use anybinder_mount::process::Process;
@@ -45,7 +45,7 @@ pub struct Subject<'a> {
     name: &'a str,
     command: &'a [OsString],
     patience: Duration,
-    manager: RawManager<'a>,
+    manager: RawManager,
     handle: u32,
     speaker: Speaker,
     pid: u32,
@@ -116,10 +116,14 @@ impl<'a> Subject<'a> {
     }
 
     fn ask(&mut self, code: u32) -> Result<Outcome> {
-        let target = (self.handle, code, false);
-        let driver = &mut self.manager.driver;
-        let asked = raw_call::call(driver, target, &Parcel::default(), self.patience);
-        asked.doing(|| format!("calling {}", self.name))
+        self.call((self.handle, code, false), Parcel::default())
+    }
+
+    /// Makes a call, whose reply is given back.
+    fn call(&mut self, called: (u32, u32, bool), parcel: Parcel) -> Result<Outcome> {
+        let outcome = self.manager.call(called, parcel, Some(self.patience))?;
+        self.manager.driver.forget(&outcome);
+        Ok(outcome)
     }
 
     /// Looks for the service until it answers. Returns whether it does.
@@ -145,7 +149,7 @@ impl<'a> Subject<'a> {
     /// What the service says that its interface is.
     pub fn descriptor(&mut self) -> Result<String> {
         let read = match self.ask(INTERFACE_TRANSACTION)? {
-            Outcome::Reply(data, offsets) => Reader::new(&data, &offsets).string16().ok(),
+            Outcome::Reply(reply) => Reader::new(&reply.data, &reply.offsets).string16().ok(),
             _ => None,
         };
         let what = format!("{} does not say its interface.", self.name);
@@ -154,8 +158,8 @@ impl<'a> Subject<'a> {
 
     /// Notes how large the service is before the calls.
     pub fn begin(&mut self) {
-        if let Ok(Outcome::Reply(data, _)) = self.ask(DEBUG_PID_TRANSACTION) {
-            self.pid = word(&data, 0).unwrap_or(0);
+        if let Ok(Outcome::Reply(reply)) = self.ask(DEBUG_PID_TRANSACTION) {
+            self.pid = word(&reply.data, 0).unwrap_or(0);
         }
         if let (0, Some(child)) = (self.pid, &self.child) {
             self.pid = child.id();
@@ -181,13 +185,11 @@ impl<'a> Subject<'a> {
         let descriptor = interface.entry.descriptor();
         let mut parcel = self.speaker.call(STRICT_MODE, &descriptor);
         let plan = attempt.parcel(interface, Format::of(self.speaker.level))?;
-        let files = self.manager.fill(&mut parcel, &plan, self.speaker)?;
+        let files = self.manager.fill(&mut parcel, &plan, self.speaker.level)?;
         let is_oneway = attempt.is_oneway(interface);
-        let target = (self.handle, attempt.code, is_oneway);
-        let made = raw_call::call(&mut self.manager.driver, target, &parcel, self.patience);
+        let mut outcome = self.call((self.handle, attempt.code, is_oneway), parcel)?;
         drop(files);
-        let mut outcome = made.doing(|| format!("calling {}", self.name))?;
-        if is_oneway && outcome != Outcome::Dead {
+        if is_oneway && !matches!(outcome, Outcome::Dead) {
             outcome = self.ask(PING_TRANSACTION)?;
         }
         Ok(match outcome {
