@@ -8,8 +8,8 @@ import pytest
 from building import TOP, environment, lock, untimed, variable
 
 CRATES = ("anybinder", "anybinder-bench", "anybinder-cli", "anybinder-client", "anybinder-driver",
-          "anybinder-events", "anybinder-mount", "anybinder-parcel", "anybinder-rpc",
-          "anybinder-servicemanager")
+          "anybinder-events", "anybinder-fake", "anybinder-mount", "anybinder-parcel",
+          "anybinder-rpc", "anybinder-servicemanager")
 
 
 def cargo_test(*words):

@@ -190,7 +190,7 @@ def test_ten_thousand_calls_at_once(bus):
 
 def test_what_cannot_be_disturbed(bus):
     contains(bus.run("disturb", PEER, status=2), "Nothing says what to do")
-    contains(bus.run("disturb", PEER, "--fail", "0", status=2), "not a status")
+    contains(bus.run("disturb", PEER, "--fail", "0", status=2), "no error is no answer")
     contains(bus.run("disturb", PEER, "--exception", "Odd", status=2), "no exception Odd")
     contains(bus.run("disturb", PEER, "--delay", "2", status=2), "the unit is missing")
     contains(bus.run("disturb", PEER, "--dead", "--rate", "2", status=2), "from 0 to 1")

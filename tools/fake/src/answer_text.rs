@@ -158,6 +158,30 @@ fn unquoted(text: &str) -> String {
     serde_json::from_str(text).unwrap_or_else(|_| text.to_string())
 }
 
+/// Sets an exception: what is behind its name is the code of a service-specific one, and a text.
+fn set_exception(step: &mut Step, name: &str, given: Option<&str>) -> Outcome<()> {
+    let exception = Exception::named(name).map_err(|err| format!("{name}: {err}"))?;
+    step.exception = Some(name.to_string());
+    let mut text = given.unwrap_or_default().trim();
+    if exception.service_code.is_some() {
+        let (code, rest) = text.split_once(',').unwrap_or((text, ""));
+        let code = code.trim().parse();
+        step.code = Some(code.map_err(|_| format!("{name} needs a number first"))?);
+        text = rest.trim();
+    }
+    step.message = Some(unquoted(text)).filter(|_| !text.is_empty());
+    Ok(())
+}
+
+/// An exception alone: `Security("text")`, with or without a `!` before it.
+pub fn exception(text: &str) -> Outcome<Exception> {
+    let (name, given) = with_arguments(text.trim_start_matches('!'))?;
+    let mut step = Step::default();
+    set_exception(&mut step, name, given)?;
+    step.exception()?
+        .ok_or_else(|| format!("{name} is no exception"))
+}
+
 /// Reads answers of one method.
 pub struct Reader<'a> {
     pub library: &'a Library,
@@ -256,19 +280,7 @@ impl Reader<'_> {
             "out" => step.out = self.out(needed()?)?,
             "call" => step.calls.push(self.call_back(needed()?)?),
             "status" => step.status = Some(Value::from(needed()?.trim())),
-            name => {
-                let exception = Exception::named(name).map_err(|err| format!("!{name}: {err}"))?;
-                step.exception = Some(name.to_string());
-                let mut given = parts(given.unwrap_or_default()).into_iter().peekable();
-                if exception.service_code.is_some() {
-                    let code = given.next().and_then(|code| code.parse().ok());
-                    step.code = Some(code.ok_or_else(|| format!("!{name} needs a number first"))?);
-                }
-                step.message = given.next().map(unquoted);
-                if given.next().is_some() {
-                    return Err(format!("!{name} has one text: set it in quotes"));
-                }
-            }
+            name => set_exception(step, name, given).map_err(|err| format!("!{err}"))?,
         }
         Ok(())
     }
@@ -295,5 +307,40 @@ impl Reader<'_> {
         }
         steps.push(step);
         Ok(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_have_a_text_and_a_code() {
+        let full = exception("ServiceSpecific(42, \"full, really\")").unwrap();
+        assert_eq!((full.code, full.service_code), (-8, Some(42)));
+        assert_eq!(full.message.as_deref(), Some("full, really"));
+        assert_eq!(exception("!Security").unwrap().message, None);
+        let plain = exception("Security(not you, not now)").unwrap();
+        assert_eq!(plain.message.as_deref(), Some("not you, not now"));
+        for wrong in ["ServiceSpecific(\"x\")", "Security(", "Insecurity"] {
+            assert!(exception(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn words_end_where_their_brackets_do() {
+        let found = pieces("1 !after(2s) !then !Security(\"a) b\")").unwrap();
+        let words = found.iter().filter_map(|piece| match piece {
+            Piece::Word(word, given) => Some((word.as_str(), given.as_deref())),
+            Piece::Value(_) => None,
+        });
+        let wanted = [
+            ("after", Some("2s")),
+            ("then", None),
+            ("Security", Some("\"a) b\"")),
+        ];
+        assert!(words.eq(wanted));
+        assert_eq!(key_and_value("add(\"=\")=7"), Some(("add(\"=\")", "7")));
+        assert!(pieces("!Security(\"a").is_err());
     }
 }

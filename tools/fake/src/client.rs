@@ -5,7 +5,6 @@
 use crate::bus::{Bus, Failure};
 use crate::methods::Interface;
 use crate::serve::{lock, name_file, Fake};
-use crate::step::status_name;
 use anybinder_client::raw_manager::STRICT_MODE;
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::parcel::{Parcel, Reader, Speaker};
@@ -13,6 +12,7 @@ use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Format, Object, Parcel as Plan};
 use anybinder_parcel::method;
+use anybinder_rpc::status_text::name_of;
 use rsbinder::{StatusCode, INTERFACE_TRANSACTION};
 use serde::Deserialize;
 use serde_json::{json, Map, Value};
@@ -58,7 +58,7 @@ fn failure(failure: &Failure) -> Value {
         Failure::Status(status) => i32::from(*status),
         Failure::Request(why) => return json!({ "error": why }),
     };
-    json!({ "status": status, "name": status_name(status), "message": failure.text() })
+    json!({ "status": status, "name": name_of(status), "message": failure.text() })
 }
 
 fn error(why: impl Into<String>) -> Value {
@@ -186,7 +186,7 @@ impl Client {
                 let status = i32::from(StatusCode::NameNotFound);
                 let none = || {
                     json!({
-                        "status": status, "name": status_name(status),
+                        "status": status, "name": name_of(status),
                         "message": format!("no service is registered as {name}"),
                     })
                 };

@@ -2,14 +2,14 @@
 //! Answers that are ready to be sent: written as parcels, in sequences, for calls with certain
 //! arguments or with any.
 use crate::methods::Interface;
-use crate::step::{self, status_name, Step};
+use crate::step::{self, Step};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Format, Misfit, Object, Parcel as Plan};
 use anybinder_parcel::method;
-use anybinder_parcel::status::Exception;
+use anybinder_rpc::status_text::name_of;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -245,25 +245,14 @@ impl Writer<'_> {
         if step.ask {
             return Ok((Reply::Ask, String::new()));
         }
-        if let Some(status) = &step.status {
-            let number = step::status_number(status)?;
-            let name = status_name(number).map_or(String::new(), |name| format!(" ({name})"));
+        if let Some(number) = step.status()? {
+            let name = name_of(number).map_or(String::new(), |name| format!(" ({name})"));
             return Ok((Reply::Status(number), format!("status {number}{name}")));
         }
-        if let Some(name) = &step.exception {
-            let mut exception = Exception::named(name)?;
-            exception.message.clone_from(&step.message);
-            match (&mut exception.service_code, step.code) {
-                (Some(own), Some(0)) => return Err(format!("the code {own} is no error").into()),
-                (Some(own), Some(code)) => *own = code,
-                (Some(_), None) => return Err("ServiceSpecific needs a code".into()),
-                (None, Some(_)) => return Err(format!("{name} has no code").into()),
-                (None, None) => {}
-            }
+        if let Some(exception) = step.exception()? {
             let mut plan = Plan::default();
             exception.write(&mut plan);
-            let text = exception.to_string();
-            return Ok((Reply::Parcel(plan), text));
+            return Ok((Reply::Parcel(plan), exception.to_string()));
         }
         if step.result.is_none() && method.result.path != "void" {
             let kind = &method.result;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One answer of a sequence, as a program writes it in JSON.
-use rsbinder::StatusCode;
+use anybinder_parcel::status::Exception;
+use anybinder_rpc::status_text::number_of;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -48,45 +49,28 @@ fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
-/// libbinder's statuses by their names there.
-const STATUSES: [(&str, StatusCode); 16] = [
-    ("UNKNOWN_ERROR", StatusCode::Unknown),
-    ("NO_MEMORY", StatusCode::NoMemory),
-    ("INVALID_OPERATION", StatusCode::InvalidOperation),
-    ("BAD_VALUE", StatusCode::BadValue),
-    ("BAD_TYPE", StatusCode::BadType),
-    ("NAME_NOT_FOUND", StatusCode::NameNotFound),
-    ("PERMISSION_DENIED", StatusCode::PermissionDenied),
-    ("NO_INIT", StatusCode::NoInit),
-    ("ALREADY_EXISTS", StatusCode::AlreadyExists),
-    ("DEAD_OBJECT", StatusCode::DeadObject),
-    ("FAILED_TRANSACTION", StatusCode::FailedTransaction),
-    ("UNKNOWN_TRANSACTION", StatusCode::UnknownTransaction),
-    ("UNEXPECTED_NULL", StatusCode::UnexpectedNull),
-    ("NOT_ENOUGH_DATA", StatusCode::NotEnoughData),
-    ("WOULD_BLOCK", StatusCode::WouldBlock),
-    ("TIMED_OUT", StatusCode::TimedOut),
-];
-
-/// The number of a status that is written as a number or as a name.
-pub fn status_number(value: &Value) -> Result<i32, String> {
-    let text = value.as_str().unwrap_or_default();
-    let number = value.as_i64().or_else(|| text.parse().ok());
-    let number = number.and_then(|number| i32::try_from(number).ok());
-    let named = STATUSES.iter().find(|(name, _)| *name == text);
-    match number.or(named.map(|(_, status)| (*status).into())) {
-        Some(0) => Err("a status that is no error is no answer".to_string()),
-        Some(number) => Ok(number),
-        None => {
-            let names: Vec<&str> = STATUSES.iter().map(|(name, _)| *name).collect();
-            let names = names.join(", ");
-            Err(format!("{value} is no status: a number, or one of {names}"))
+impl Step {
+    /// The exception, if it is one.
+    pub fn exception(&self) -> Result<Option<Exception>, String> {
+        let Some(name) = &self.exception else {
+            return Ok(None);
+        };
+        let mut exception = Exception::named(name)?;
+        exception.message.clone_from(&self.message);
+        match (&mut exception.service_code, self.code) {
+            (Some(_), Some(0)) => return Err("the code 0 is no error".to_string()),
+            (Some(own), Some(code)) => *own = code,
+            (Some(_), None) => return Err(format!("{name} needs a code")),
+            (None, Some(_)) => return Err(format!("{name} has no code")),
+            (None, None) => {}
         }
+        Ok(Some(exception))
     }
-}
 
-/// The name of a status, if it has one here.
-pub fn status_name(number: i32) -> Option<&'static str> {
-    let named = STATUSES.iter().find(|(_, one)| i32::from(*one) == number);
-    named.map(|(name, _)| *name)
+    /// The number of the status, if it is one.
+    pub fn status(&self) -> Result<Option<i32>, String> {
+        let status = self.status.as_ref();
+        let text = status.map(|value| value.as_str().map_or(value.to_string(), str::to_string));
+        text.map(|text| number_of(&text)).transpose()
+    }
 }

@@ -1,9 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Binder's statuses in words.
+//! Statuses of libbinder by their names and in words.
 use rsbinder::{ExceptionCode, Status, StatusCode};
 
 /// What libbinder says of a process that is frozen.
 const FROZEN: i32 = i32::MIN + 9;
+
+/// By their names in libbinder.
+const NAMES: [(&str, StatusCode); 19] = [
+    ("UNKNOWN_ERROR", StatusCode::Unknown),
+    ("NO_MEMORY", StatusCode::NoMemory),
+    ("INVALID_OPERATION", StatusCode::InvalidOperation),
+    ("BAD_VALUE", StatusCode::BadValue),
+    ("BAD_TYPE", StatusCode::BadType),
+    ("NAME_NOT_FOUND", StatusCode::NameNotFound),
+    ("PERMISSION_DENIED", StatusCode::PermissionDenied),
+    ("NO_INIT", StatusCode::NoInit),
+    ("ALREADY_EXISTS", StatusCode::AlreadyExists),
+    ("DEAD_OBJECT", StatusCode::DeadObject),
+    ("FAILED_TRANSACTION", StatusCode::FailedTransaction),
+    ("UNKNOWN_TRANSACTION", StatusCode::UnknownTransaction),
+    ("BAD_INDEX", StatusCode::BadIndex),
+    ("FDS_NOT_ALLOWED", StatusCode::FdsNotAllowed),
+    ("UNEXPECTED_NULL", StatusCode::UnexpectedNull),
+    ("NOT_ENOUGH_DATA", StatusCode::NotEnoughData),
+    ("WOULD_BLOCK", StatusCode::WouldBlock),
+    ("TIMED_OUT", StatusCode::TimedOut),
+    ("BAD_FD", StatusCode::BadFd),
+];
+
+/// The number of an error that is written as a number, or by its name in libbinder or in rsbinder.
+pub fn number_of(text: &str) -> Result<i32, String> {
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let wanted = plain(text);
+    let named = NAMES
+        .iter()
+        .find(|(name, status)| plain(name) == wanted || plain(&format!("{status:?}")) == wanted);
+    match text
+        .parse()
+        .ok()
+        .or(named.map(|(_, status)| (*status).into()))
+    {
+        Some(0) => Err("a status that is no error is no answer".to_string()),
+        Some(number) => Ok(number),
+        None => {
+            let names = NAMES.map(|(name, _)| name).join(", ");
+            Err(format!("{text} is no status: a number, or one of {names}"))
+        }
+    }
+}
+
+/// The name of a status in libbinder, if it has one.
+pub fn name_of(number: i32) -> Option<&'static str> {
+    let named = NAMES.iter().find(|(_, one)| i32::from(*one) == number);
+    named.map(|(name, _)| *name)
+}
 
 /// A status in words, with its name.
 pub fn explain(status: StatusCode) -> String {
@@ -59,6 +109,17 @@ pub fn explain_answer(answer: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_a_number_or_a_name() {
+        for text in ["DEAD_OBJECT", "DeadObject", "-32"] {
+            assert_eq!(number_of(text), Ok(-32));
+        }
+        assert_eq!(number_of("UNKNOWN_ERROR"), number_of("Unknown"));
+        assert_eq!(number_of("FAILED_TRANSACTION"), Ok(i32::MIN + 2));
+        assert_eq!((name_of(-32), name_of(-77)), (Some("DEAD_OBJECT"), None));
+        assert!(number_of("0").is_err() && number_of("NO_SUCH").is_err());
+    }
 
     #[test]
     fn a_status_is_said_in_words() {

@@ -10,12 +10,13 @@ use anybinder_cli::error::{Error, Result};
 use anybinder_cli::time_limit::span;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_driver::parcel::Parcel;
+use anybinder_fake::answer_text::exception;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
-use rsbinder::StatusCode;
+use anybinder_rpc::status_text::number_of;
 use rule::{Caller, Effect, Rule};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -49,7 +50,7 @@ pub struct Arguments {
     delay: Option<Duration>,
 
     /// Fail with a status of libbinder: its name, as DEAD_OBJECT, or its number
-    #[arg(long, group = "effect", value_name = "STATUS", value_parser = status)]
+    #[arg(long, group = "effect", value_name = "STATUS", value_parser = number_of)]
     #[arg(allow_hyphen_values = true)]
     fail: Option<i32>,
 
@@ -87,38 +88,6 @@ fn share(text: &str) -> std::result::Result<f64, String> {
         .ok()
         .filter(|share| (0.0..=1.0).contains(share));
     number.ok_or_else(|| "not a number from 0 to 1".to_string())
-}
-
-/// A status by its number, or by its name in libbinder or in rsbinder.
-fn status(text: &str) -> std::result::Result<i32, String> {
-    let plain = |name: &str| name.replace('_', "").to_lowercase();
-    let name = |number: i32| plain(&format!("{:?}", StatusCode::from(number)));
-    let mut all = (i32::MIN..i32::MIN + 20).chain(-200..0);
-    let named = || all.find(|number| name(*number) == plain(text));
-    match text.parse().ok().or_else(named) {
-        Some(0) | None => Err("not a status: a number, or a name as DEAD_OBJECT".to_string()),
-        Some(number) => Ok(number),
-    }
-}
-
-/// An exception with its text, and the code of a service-specific one.
-fn exception(text: &str) -> std::result::Result<Exception, String> {
-    let (name, given) = text.split_once('(').unwrap_or((text, ")"));
-    let given = given.strip_suffix(')').ok_or("the bracket ) is missing")?;
-    let mut exception = Exception::named(name.trim_start_matches('!'))?;
-    let mut message = given.trim();
-    if exception.service_code.is_some() {
-        let (code, rest) = message.split_once(',').unwrap_or((message, ""));
-        let code = code.trim().parse().map_err(|_| "it needs a number first")?;
-        exception.service_code = Some(code);
-        message = rest.trim();
-    }
-    let unquoted = message
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    let message = unquoted.unwrap_or(message).to_string();
-    exception.message = Some(message).filter(|message| !message.is_empty());
-    Ok(exception)
 }
 
 /// The code of the method; by its name, the service is asked for its interface.
@@ -177,29 +146,4 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         count: arguments.count.unwrap_or(u64::MAX),
     };
     guardian::run(context, device, &arguments.name, &rule)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statuses_have_the_names_of_libbinder() {
-        assert_eq!(status("DEAD_OBJECT"), Ok(-32));
-        assert_eq!(status("DeadObject"), Ok(-32));
-        assert_eq!(status("FAILED_TRANSACTION"), Ok(i32::MIN + 2));
-        assert_eq!(status("-74"), Ok(-74));
-        assert!(status("0").is_err() && status("NO_SUCH").is_err());
-    }
-
-    #[test]
-    fn exceptions_have_a_text_and_a_code() {
-        let full = exception("ServiceSpecific(42, \"full, really\")").unwrap();
-        assert_eq!((full.code, full.service_code), (-8, Some(42)));
-        assert_eq!(full.message.as_deref(), Some("full, really"));
-        assert_eq!(exception("!Security").unwrap().message, None);
-        for wrong in ["ServiceSpecific(\"x\")", "Security(", "Insecurity"] {
-            assert!(exception(wrong).is_err(), "{wrong}");
-        }
-    }
 }
