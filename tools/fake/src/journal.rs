@@ -9,7 +9,8 @@ use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Format;
 use anybinder_parcel::method;
-use serde_json::{json, Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -133,23 +134,46 @@ impl<'a> Shown<'a> {
         format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
     }
 
-    fn line(&self) -> Value {
+    fn line(&self) -> String {
         let record = self.record;
-        let mut line = json!({
-            "call": self.number, "service": record.object.name,
-            "interface": record.object.behaviour.interface.descriptor, "method": self.method,
-            "code": record.code, "arguments": self.read.as_ref().ok(), "pid": record.pid,
-            "uid": record.uid, "context": record.context, "oneway": record.is_oneway,
-        });
-        match &record.answer {
-            Some(answer) => line["answer"] = Value::from(answer.as_str()),
-            None => line["asks"] = Value::from(true),
-        }
-        if let Err(why) = &self.read {
-            line["misfit"] = Value::from(why.as_str());
-        }
-        line
+        let line = Line {
+            call: self.number,
+            service: &record.object.name,
+            interface: &record.object.behaviour.interface.descriptor,
+            method: self.method,
+            code: record.code,
+            arguments: self.read.as_ref().ok(),
+            pid: record.pid,
+            uid: record.uid,
+            context: record.context.as_deref(),
+            oneway: record.is_oneway,
+            answer: record.answer.as_deref(),
+            asks: record.answer.is_none(),
+            misfit: self.read.as_ref().err(),
+        };
+        serde_json::to_string(&line).unwrap_or_default()
     }
+}
+
+/// A call as a line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    call: u64,
+    service: &'a str,
+    interface: &'a str,
+    method: Option<&'a str>,
+    code: u32,
+    arguments: Option<&'a Map<String, Value>>,
+    pid: i32,
+    uid: u32,
+    context: Option<&'a str>,
+    oneway: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    asks: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misfit: Option<&'a String>,
 }
 
 /// A line that controls no terminal; most have nothing that could.
@@ -174,7 +198,7 @@ fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) 
                     let _ = writeln!(log, "{}", shown.line());
                 }
                 match outputs.json {
-                    true => shown.line().to_string(),
+                    true => shown.line(),
                     false => shown.text(),
                 }
             }
