@@ -13,36 +13,13 @@
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-/* Writes @value, or returns the number that is read instead. */
-static u64 pass_number(struct state_part *part, u64 value)
-{
-	if (!part->w)
-		return state_take_number(part->from);
-	state_add_number(&part->w->record, value);
-	return value;
-}
-
-/* The same for a pointer to an object of @kind. */
+/* Writes the number of @object of @kind, or returns the one whose number is read. */
 static void *pass_link(struct state_part *part, enum state_kind kind, void *object)
 {
-	u64 number = pass_number(part, part->w ? state_number_of(&part->w->objects, object) : 0);
+	u32 known = part->w ? state_number_of(&part->w->objects, kind, object) : 0;
+	u64 number = state_pass_number(part, known);
 
 	return part->w ? object : state_object(part->r, kind, number);
-}
-
-void state_pass_number(struct state_part *part, const struct state_field *field, void *at)
-{
-	u64 value = 0; /* of which the low bytes come first on all machines of the daemon */
-
-	if (part->w)
-		host_memcpy(&value, at, field->size);
-	value = pass_number(part, value);
-	if (part->w)
-		return;
-	if (value > field->max)
-		state_fail(part->r, -EINVAL, field->name);
-	else
-		host_memcpy(at, &value, field->size);
 }
 
 void state_pass_link(struct state_part *part, const struct state_field *field, void *at)
@@ -63,11 +40,12 @@ static void write_list(struct state_writer *w, const struct state_field *field,
 	u32 number;
 
 	for (link = list->next; link != list; link = link->next) {
-		number = state_number_of(&w->objects, (const char *)link - field->element);
+		number = state_number_of(&w->objects, field->kind,
+					 (const char *)link - field->element);
 		/* A call that was left behind gave this handle to a process that has ended. */
 		if (!number && field->kind == STATE_REF)
 			continue;
-		state_add_number(&w->record, number);
+		state_add_number(&w->stream, number);
 	}
 }
 
@@ -89,7 +67,7 @@ void state_pass_list(struct state_part *part, const struct state_field *field, v
 /* The same for the @nr elements of an array, which take at least @least bytes each. */
 static u32 pass_count(struct state_part *part, u32 nr, u32 least)
 {
-	u64 count = pass_number(part, nr);
+	u64 count = state_pass_number(part, nr);
 
 	if (part->w || count <= (size_t)(part->from->end - part->from->at) / least)
 		return (u32)count;
@@ -135,7 +113,8 @@ static u32 work_number(const struct state_writer *w, const struct binder_work *w
 		return work == &thread_of(todo)->return_error.work ? 1 : 2;
 	if (!state_works[work->type].kind)
 		return 0; /* a completion */
-	return state_number_of(&w->objects, state_object_of_work(work));
+	return state_number_of(&w->objects, state_works[work->type].kind,
+			       state_object_of_work(work));
 }
 
 static struct binder_work *new_completion(struct state_reader *r, u64 type)
@@ -172,8 +151,8 @@ static void write_works(struct state_writer *w, const struct bl_list *todo)
 	const struct binder_work *work;
 
 	bl_for_each(work, todo, link) {
-		state_add_number(&w->record, work->type);
-		state_add_number(&w->record, work_number(w, work, todo));
+		state_add_number(&w->stream, work->type);
+		state_add_number(&w->stream, work_number(w, work, todo));
 	}
 }
 
@@ -201,14 +180,14 @@ void state_pass_context(struct state_part *part, void *object)
 {
 	const struct binder_context *context = object;
 
-	pass_number(part, host_state_context_id(context));
-	state_add(&part->w->record, context->name, context->name_size - 1);
+	state_pass_number(part, host_state_context_id(context));
+	state_add(&part->w->stream, context->name, context->name_size - 1);
 }
 
 void state_pass_proc_host(struct state_part *part, void *object)
 {
 	const struct binder_proc *proc = object;
-	u64 id = pass_number(part, part->w ? host_state_proc_id(&proc->host) : 0);
+	u64 id = state_pass_number(part, part->w ? host_state_proc_id(&proc->host) : 0);
 
 	if (part->r)
 		part->r->host_id = id;
@@ -241,7 +220,7 @@ static void pass_stats(struct state_part *part, struct binder_stats *stats)
 			bool known = k < counters[i].nr;
 			u64 value = known ? (u32)host_atomic_read(&counter[k]) : 0;
 
-			value = pass_number(part, value);
+			value = state_pass_number(part, value);
 			if (known)
 				host_atomic_set(&counter[k], (s32)value);
 		}
@@ -263,8 +242,8 @@ void state_pass_proc_stats(struct state_part *part, void *object)
 
 static void pass_resource(struct state_part *part, struct binder_resource *resource)
 {
-	u64 kind = pass_number(part, (u64)resource->kind << 1 | resource->strong);
-	u64 desc = pass_number(part, resource->desc);
+	u64 kind = state_pass_number(part, (u64)resource->kind << 1 | resource->strong);
+	u64 desc = state_pass_number(part, resource->desc);
 
 	resource->kind = (u8)(kind >> 1);
 	resource->strong = kind & 1;
@@ -302,7 +281,7 @@ void state_pass_owner(struct state_part *part, void *object)
 {
 	const struct binder_transaction *t = object;
 
-	pass_number(part, state_number_of(&part->w->objects, state_pid_key(t->from_pid)));
+	state_pass_number(part, state_number_of_pid(part->w, t->from_pid));
 }
 
 /* A to_parent is valid only while the call is on the stack of its receiver. */
@@ -312,21 +291,21 @@ void state_pass_to_parent(struct state_part *part, void *object)
 
 	if (part->r)
 		t->to_parent = pass_link(part, STATE_TRANSACTION, NULL);
-	else if (state_number_of(&part->w->objects, state_served_key(t)))
+	else if (part->w->served.bytes[t->state_number - 1])
 		pass_link(part, STATE_TRANSACTION, t->to_parent);
 	else
-		pass_number(part, 0);
+		state_pass_number(part, 0);
 }
 
 /* False: the file is not restored. */
 static bool pass_file(struct state_part *part, struct binder_file_slot *slot)
 {
-	u64 id = pass_number(part, part->w ? host_state_file_id(slot->file) : 0);
+	u64 id = state_pass_number(part, part->w ? host_state_file_id(slot->file) : 0);
 
-	slot->off = pass_number(part, slot->off);
+	slot->off = state_pass_number(part, slot->off);
 	/* NO_RESOURCE is 0 */
-	slot->resource = (u32)pass_number(part, (u32)(slot->resource + 1)) - 1;
-	slot->fd = (u32)pass_number(part, slot->fd);
+	slot->resource = (u32)state_pass_number(part, (u32)(slot->resource + 1)) - 1;
+	slot->fd = (u32)state_pass_number(part, slot->fd);
 	if (part->w || part->from->bad)
 		return part->w;
 	slot->file = host_state_file_restore(id);
@@ -356,7 +335,7 @@ void state_pass_log_context(struct state_part *part, void *object)
 				(size_t)(part->from->end - part->from->at);
 
 	if (part->w)
-		state_add(&part->w->record, log->context, size);
+		state_add(&part->w->stream, log->context, size);
 	else if (size <= BINDER_NAME_MAX) /* else it is refused, as it is not read */
 		host_memcpy(log->context, state_take(part->from, size), size);
 }

@@ -51,27 +51,26 @@ void *state_object(struct state_reader *r, enum state_kind kind, u64 number)
 	return number ? state_object_at(&r->objects, kind, (u32)number - 1) : NULL;
 }
 
-/* The bytes that @field has in the record. */
-static struct state_cursor take_field(const struct state_field *field, struct state_cursor *from)
-{
-	struct state_cursor bytes = *from;
-
-	if (field->is_part)
-		return state_take_part(from);
-	state_take_number(from);
-	bytes.end = from->at;
-	bytes.bad = from->bad;
-	return bytes;
-}
-
 static void read_field(struct state_reader *r, const struct state_field *field,
 		       struct state_cursor *from, void *object)
 {
-	struct state_cursor bytes = take_field(field, from);
-	struct state_part part = { .r = r, .from = &bytes };
+	bool now = field->read == (r->linking ? READ_LINKING : READ_MAKING) &&
+		   field != binder_state_lost;
+	struct state_part part = { .r = r, .from = from };
+	struct state_cursor bytes;
 
-	if (bytes.bad || field->read != (r->linking ? READ_LINKING : READ_MAKING) ||
-	    field == binder_state_lost)
+	if (!field->is_part) {
+		if (now)
+			state_pass_field(&part, field, object);
+		else
+			r->links |= state_take_number(from) != 0;
+		return;
+	}
+	bytes = state_take_part(from);
+	part.from = &bytes;
+	if (!now)
+		r->links |= bytes.at != bytes.end;
+	if (!now || bytes.bad)
 		return;
 	state_pass_field(&part, field, object);
 	if (bytes.bad || bytes.at != bytes.end)
@@ -101,17 +100,22 @@ static void make_record(struct state_reader *r, enum state_kind kind, struct sta
 {
 	void *object = state_make(r, kind, from);
 
+	r->links = kind == STATE_PROC || kind == STATE_REF;
 	if (object)
 		read_fields(r, kind, from, object);
 	if (!r->err)
 		state_enter(r, kind, object);
+	state_add(&r->linked, &r->links, sizeof(r->links));
+	if (r->linked.failed)
+		state_fail(r, -ENOMEM, "no memory");
 }
 
 static void link_record(struct state_reader *r, enum state_kind kind, struct state_cursor from)
 {
 	void *object;
 
-	if (kind == STATE_WORLD || kind == STATE_LOG)
+	/* Most have no pointers, and are not read again: there may be millions. */
+	if (!r->linked.bytes[r->record++] || kind == STATE_WORLD || kind == STATE_LOG)
 		return;
 	object = state_object(r, kind, r->met[kind]);
 	if (!object)
@@ -221,5 +225,6 @@ int binder_state_restore(const void *bytes, size_t size, struct host_out *why)
 		forget_contexts(&r.objects);
 	state_objects_free(&r.objects);
 	state_bytes_free(&r.procs);
+	state_bytes_free(&r.linked);
 	return r.err;
 }

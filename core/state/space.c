@@ -24,27 +24,19 @@ static struct buffer_range *gap_of(struct bt_node *node)
 static void write_gap(struct state_writer *w, struct bt_node *node)
 {
 	struct buffer_range *range = gap_of(node);
-	/* The head of the space is in no buffer, and has the number 0. */
-	u64 number = state_number_of(&w->objects,
-				     base_container_of(range, struct binder_buffer, range));
+	u64 number = 0; /* the head's, which is in no buffer */
 
-	state_add_number(&w->record, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
+	if (range->size)
+		number = state_number_of(&w->objects, STATE_BUFFER,
+					 base_container_of(range, struct binder_buffer, range));
+
+	state_add_number(&w->stream, number << GAP_FLAGS | (node->left ? GAP_LEFT : 0) |
 					  (node->right ? GAP_RIGHT : 0) |
 					  (node->red ? GAP_RED : 0));
 	if (node->left)
 		write_gap(w, node->left);
 	if (node->right)
 		write_gap(w, node->right);
-}
-
-static void write_gaps(struct state_writer *w, struct binder_proc *proc)
-{
-	struct range_space *space = &proc->alloc.space;
-
-	binder_assert_private(&proc->alloc.lock);
-	state_add_number(&w->record, space->head.gap_user);
-	if (space->by_gap.top)
-		write_gap(w, space->by_gap.top);
 }
 
 /* Computes the gaps, in a space whose tree of gaps is empty. False: ranges overlap. */
@@ -124,7 +116,6 @@ static void read_gaps(struct state_reader *r, struct state_cursor *from, struct 
 	bool good;
 
 	binder_assert_private(&proc->alloc.lock);
-	space->head.gap_user = (u32)state_take_number(from);
 	space->by_gap = (struct bt_root)BT_ROOT;
 	good = compute_gaps(&proc->alloc, &g.left);
 	if (good && g.left)
@@ -135,10 +126,15 @@ static void read_gaps(struct state_reader *r, struct state_cursor *from, struct 
 
 void state_pass_gaps(struct state_part *part, void *object)
 {
-	if (part->w)
-		write_gaps(part->w, object);
-	else
-		read_gaps(part->r, part->from, object);
+	struct binder_proc *proc = object;
+
+	binder_assert_private(&proc->alloc.lock);
+	proc->alloc.space.head.gap_user =
+		(u32)state_pass_number(part, proc->alloc.space.head.gap_user);
+	if (part->r)
+		read_gaps(part->r, part->from, proc);
+	else if (proc->alloc.space.by_gap.top)
+		write_gap(part->w, proc->alloc.space.by_gap.top);
 }
 
 /* ---- pages --------------------------------------------------------------------------- */
@@ -149,15 +145,15 @@ static void write_pages(struct state_writer *w, struct binder_proc *proc)
 	u32 at;
 
 	binder_assert_private(&proc->alloc.lock);
-	state_add_number(&w->record, pages->high);
-	state_add_number(&w->record, pages->count[PAGE_AVAILABLE]);
+	state_add_number(&w->stream, pages->high);
+	state_add_number(&w->stream, pages->count[PAGE_AVAILABLE]);
 	for (at = pages->oldest; at != PAGE_NOWHERE; at = pages->page[at].next)
-		state_add_number(&w->record, at);
+		state_add_number(&w->stream, at);
 	for (at = 0; at < pages->nr; at++) {
 		u8 state = pages->page[at].state;
 
 		if (state == PAGE_POPULATING || state == PAGE_REFILLING)
-			state_add_number(&w->record, at);
+			state_add_number(&w->stream, at);
 	}
 }
 

@@ -42,7 +42,7 @@ struct tally {
 
 static struct found *found_of(struct tally *c, enum state_kind kind, const void *object)
 {
-	return &c->found[kind][state_number_of(&c->r->objects, object)];
+	return &c->found[kind][state_number_of(&c->r->objects, kind, object)];
 }
 
 static struct found *tally_of(struct tally *c, const struct binder_node *node)
@@ -79,7 +79,7 @@ void state_left_free(void)
 static void refuse_object(struct tally *c, enum state_kind kind, const void *object,
 			  const char *what)
 {
-	state_fail_at(c->r, -EINVAL, kind, state_number_of(&c->r->objects, object), what);
+	state_fail_at(c->r, -EINVAL, kind, state_number_of(&c->r->objects, kind, object), what);
 }
 
 static void add_left(struct tally *c, struct state_bytes *to, const void *left, size_t size)
@@ -96,7 +96,7 @@ static void add_loose(struct tally *c, const struct state_loose *loose)
 
 static struct binder_proc *proc_of_buffer(struct tally *c, const struct binder_buffer *buffer)
 {
-	return state_proc_of(c->r, state_number_of(&c->r->objects, buffer));
+	return state_proc_of(c->r, state_number_of(&c->r->objects, STATE_BUFFER, buffer));
 }
 
 static bool is_oneway(const struct binder_transaction *t)

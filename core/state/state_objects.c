@@ -10,11 +10,11 @@
 
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object)
 {
-	if (!state_number_set(&objects->numbers, object, objects->nr[kind] + 1))
-		return false;
 	state_add(&objects->of[kind], &object, sizeof(object));
-	objects->nr[kind] += !objects->of[kind].failed;
-	return !objects->of[kind].failed;
+	if (objects->of[kind].failed)
+		return false;
+	*(u32 *)((char *)object + state_records[kind].number) = ++objects->nr[kind];
+	return true;
 }
 
 void state_objects_free(struct state_objects *objects)
@@ -23,8 +23,6 @@ void state_objects_free(struct state_objects *objects)
 
 	for (kind = 0; kind < STATE_KINDS; kind++)
 		state_bytes_free(&objects->of[kind]);
-	state_numbers_free(&objects->numbers);
-	*objects = (struct state_objects){ { { NULL } } };
 }
 
 /* ---- making -------------------------------------------------------------------------- */

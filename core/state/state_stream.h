@@ -2,8 +2,8 @@
 /*
  * stream: what the writing and the restoring of the engine's state have in common. The stream is a
  * sequence of records, one for each object, of fields that tables name (docs/PORTING.md). An object
- * is referred to by its number among those of its kind, in the order of the records, from 1. The
- * objects know nothing of their numbers: this folder keeps a map from address to number.
+ * is referred to by its number among those of its kind, in the order of the records, from 1. It
+ * has that in a member which nothing but this folder looks at.
  */
 #ifndef BINDER_STATE_STREAM_H
 #define BINDER_STATE_STREAM_H
@@ -64,7 +64,7 @@ struct state_part {
 
 struct state_field {
 	const char *name; /* "binder_thread.tid" */
-	/* How it passes, in both directions: by its type, @at in the object; or as no type does. */
+	/* How it passes, both ways: by its type, @at in the object; as none does; as a number. */
 	void (*pass)(struct state_part *part, const struct state_field *field, void *at);
 	void (*own)(struct state_part *part, void *object);
 	enum {
@@ -85,9 +85,9 @@ struct state_record {
 	const char *name; /* "binder_thread" */
 	const struct state_field *fields;
 	u32 nr;
+	size_t number; /* where an object has its own */
 };
 
-void state_pass_number(struct state_part *part, const struct state_field *field, void *at);
 /* A pointer to an object; a list of objects; a todo list. */
 void state_pass_link(struct state_part *part, const struct state_field *field, void *at);
 void state_pass_list(struct state_part *part, const struct state_field *field, void *at);
@@ -97,15 +97,6 @@ typedef void state_pass_own(struct state_part *part, void *object);
 state_pass_own state_pass_context, state_pass_world_stats, state_pass_proc_stats,
 	state_pass_proc_host, state_pass_resources, state_pass_to_parent, state_pass_files,
 	state_pass_pages, state_pass_gaps, state_pass_owner, state_pass_log_context;
-
-static inline void state_pass_field(struct state_part *part, const struct state_field *field,
-				    void *object)
-{
-	if (field->own)
-		field->own(part, object);
-	else
-		field->pass(part, field, (char *)object + field->offset);
-}
 
 /* Where the work of each type is in an object; STATE_END: in none. By enum binder_work_type. */
 struct state_work {
@@ -131,51 +122,53 @@ extern const struct state_field *binder_state_lost;
 
 /* ---- objects ------------------------------------------------------------------------- */
 
-/* Objects by kind and number, and their numbers by address. */
+/* Objects by kind and number. */
 struct state_objects {
 	struct state_bytes of[STATE_KINDS]; /* pointers */
 	u32 nr[STATE_KINDS];
-	struct state_numbers numbers;
 };
 
 /* Gives @object the next number of its kind. False: no memory. */
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object);
-/* The number of @object; 0: it has none, or is NULL. */
-static inline u32 state_number_of(const struct state_objects *objects, const void *object)
-{
-	return state_number_get(&objects->numbers, object);
-}
 /* The object with number @at + 1 of its kind. */
 static inline void *state_object_at(const struct state_objects *objects, enum state_kind kind,
 				    u32 at)
 {
 	return ((void **)objects->of[kind].bytes)[at];
 }
+/*
+ * The number of @object; 0: it has none, or is NULL. The member may be left from another time, so
+ * it counts where the table leads back to the object.
+ */
+static inline u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
+				  const void *object)
+{
+	size_t at = state_records[kind].number;
+	u32 number = object ? *(const u32 *)((const char *)object + at) : 0;
+
+	return number - 1 < objects->nr[kind] &&
+	       state_object_at(objects, kind, number - 1) == object ? number : 0;
+}
 void state_objects_free(struct state_objects *objects);
 
 /* ---- writing ------------------------------------------------------------------------- */
+
+#define STATE_PIDS 4093 /* a prime, so that pids spread */
 
 struct state_writer {
 	u32 version;
 	int err;
 	struct state_objects objects;
-	struct state_bytes order;	 /* kinds of the objects, a byte each, as written */
-	struct state_bytes record, part; /* the present record, and a part of it */
+	struct state_bytes order; /* kinds of the objects, a byte each, as written */
+	/* Of each transaction, a byte: is it on the stack of its receiver, its to_parent valid? */
+	struct state_bytes served;
+	u32 by_pid[STATE_PIDS];	     /* the number of the last process with such a pid */
+	struct state_bytes same_pid; /* of each process, that of the one before it: u32 */
 	struct state_bytes stream;
 };
 
-/*
- * Two more things that have a number: a process by its pid, for the owner of the memory of a
- * transaction; and, as 1, a transaction on the stack of its receiver, whose to_parent is valid.
- */
-static inline const void *state_pid_key(s32 pid)
-{
-	return (const void *)((size_t)(u32)pid + 1);
-}
-static inline const void *state_served_key(const struct binder_transaction *t)
-{
-	return (const char *)t + 1; /* at no object */
-}
+/* The number of the last process @pid; 0: there is none. */
+u32 state_number_of_pid(const struct state_writer *w, s32 pid);
 
 /* ---- restoring ----------------------------------------------------------------------- */
 
@@ -185,6 +178,9 @@ struct state_reader {
 	int err;      /* the first failure; @why has a sentence */
 	struct host_out *why; /* or NULL */
 	u32 met[STATE_KINDS]; /* records read in this pass */
+	struct state_bytes linked; /* of each record, a byte: has it anything to link? */
+	u32 record;		   /* of these, the present one in the second pass */
+	bool links;		   /* the present one has something to link */
 	struct state_objects objects;
 	struct binder_proc *proc; /* whose records are read; NULL: none yet */
 	struct state_bytes procs; /* of each buffer, by its number: the process that has it */
@@ -215,6 +211,53 @@ void *state_make(struct state_reader *r, enum state_kind kind, struct state_curs
 void state_enter(struct state_reader *r, enum state_kind kind, void *object);
 /* All fields of a record are linked: enters its object where that was not possible before. */
 void state_link(struct state_reader *r, enum state_kind kind, void *object);
+
+/* ---- both ways ----------------------------------------------------------------------- */
+
+/* Writes @value, or returns the number that is read instead. */
+static inline u64 state_pass_number(struct state_part *part, u64 value)
+{
+	if (!part->w)
+		return state_take_number(part->from);
+	state_add_number(&part->w->stream, value);
+	return value;
+}
+
+/*
+ * Copies a number, of which the low bytes come first on all machines of the daemon. Where the size
+ * is known this is no call, and there may be tens of millions.
+ */
+static inline void state_copy_number(void *to, const void *from, u8 size)
+{
+	if (size == 4)
+		host_memcpy(to, from, 4);
+	else if (size == 1)
+		host_memcpy(to, from, 1);
+	else
+		host_memcpy(to, from, size);
+}
+
+static inline void state_pass_field(struct state_part *part, const struct state_field *field,
+				    void *object)
+{
+	void *at = (char *)object + field->offset;
+	u64 value = 0;
+
+	if (!field->size && field->own) {
+		field->own(part, object);
+	} else if (!field->size) {
+		field->pass(part, field, at);
+	} else if (part->w) {
+		state_copy_number(&value, at, field->size);
+		state_pass_number(part, value);
+	} else {
+		value = state_pass_number(part, 0);
+		if (value > field->max)
+			state_fail(part->r, -EINVAL, field->name);
+		else
+			state_copy_number(at, &value, field->size);
+	}
+}
 
 /* ---- after restoring ----------------------------------------------------------------- */
 

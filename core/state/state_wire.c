@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory doubles as it grows, so that adding takes the same time on average. The table of numbers
- * is open: a key is at the place that its hash names, or at the next free one.
+ * Memory doubles as it grows, so that adding takes the same time on average.
  *
  * Tested in: core/state/state_test.c
  */
 #include "state/state_wire.h"
 
-static bool bytes_grow(struct state_bytes *to, size_t size)
+static void bytes_reserve(struct state_bytes *to, size_t size)
 {
 	size_t room = to->room ? to->room : 256;
 	u8 *bigger;
 
 	while (room - to->used < size)
 		room *= 2;
-	if (room == to->room)
-		return true;
+	if (room == to->room || to->failed)
+		return;
 	bigger = host_alloc_large(NULL, room);
-	if (!bigger)
-		return false;
+	to->failed = !bigger;
+	if (to->failed)
+		return;
 	if (to->used)
 		host_memcpy(bigger, to->bytes, to->used);
 	host_free(to->bytes);
 	to->bytes = bigger;
 	to->room = room;
-	return true;
 }
 
 void state_add(struct state_bytes *to, const void *bytes, size_t size)
 {
-	if (!to->failed && !bytes_grow(to, size))
-		to->failed = true;
+	bytes_reserve(to, size);
 	if (to->failed)
 		return;
 	if (size)
@@ -38,9 +36,9 @@ void state_add(struct state_bytes *to, const void *bytes, size_t size)
 	to->used += size;
 }
 
-void state_add_long_number(struct state_bytes *to, u64 value)
+/* Returns how many bytes of @bytes the number takes. */
+static u32 encode_number(u8 *bytes, u64 value)
 {
-	u8 bytes[STATE_NUMBER_MAX];
 	u32 nr = 0;
 
 	while (value > 0x7f) {
@@ -48,7 +46,35 @@ void state_add_long_number(struct state_bytes *to, u64 value)
 		value >>= 7;
 	}
 	bytes[nr++] = (u8)value;
-	state_add(to, bytes, nr);
+	return nr;
+}
+
+void state_add_long_number(struct state_bytes *to, u64 value)
+{
+	u8 bytes[STATE_NUMBER_MAX];
+
+	state_add(to, bytes, encode_number(bytes, value));
+}
+
+size_t state_part_begin(struct state_bytes *to)
+{
+	state_add_number(to, 0); /* nearly all parts have a size of one byte */
+	return to->used;
+}
+
+void state_part_end(struct state_bytes *to, size_t begin)
+{
+	u8 bytes[STATE_NUMBER_MAX];
+	size_t size = to->used - begin;
+	u32 more = encode_number(bytes, size) - 1;
+
+	bytes_reserve(to, more);
+	if (to->failed)
+		return;
+	while (more && size--)
+		to->bytes[begin + more + size] = to->bytes[begin + size];
+	host_memcpy(to->bytes + begin - 1, bytes, more + 1);
+	to->used += more;
 }
 
 void state_bytes_free(struct state_bytes *bytes)
@@ -89,70 +115,13 @@ const u8 *state_take(struct state_cursor *from, size_t size)
 
 struct state_cursor state_take_part(struct state_cursor *from)
 {
-	struct state_cursor part = { from->at, from->at, false };
 	u64 size = state_take_number(from);
 	const u8 *bytes;
 
 	if (size > (size_t)(from->end - from->at))
 		from->bad = true;
-	bytes = from->bad ? NULL : state_take(from, (size_t)size);
-	part.bad = !bytes;
-	if (bytes)
-		part = (struct state_cursor){ bytes, bytes + size, false };
-	return part;
-}
-
-/* ---- numbers ------------------------------------------------------------------------- */
-
-static u32 number_slot(const struct state_numbers *numbers, const void *key)
-{
-	u64 hash = (u64)(size_t)key * 0x9e3779b97f4a7c15ull;
-	u32 at = (u32)(hash >> 32) & (numbers->room - 1);
-
-	while (numbers->slots[at].key && numbers->slots[at].key != key)
-		at = (at + 1) & (numbers->room - 1);
-	return at;
-}
-
-static bool numbers_grow(struct state_numbers *numbers)
-{
-	struct state_numbers bigger = { .room = numbers->room ? numbers->room * 2 : 256 };
-	u32 i;
-
-	bigger.slots = host_alloc_large(NULL, bigger.room * sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return false;
-	for (i = 0; i < numbers->room; i++) {
-		if (numbers->slots[i].key)
-			state_number_set(&bigger, numbers->slots[i].key, numbers->slots[i].value);
-	}
-	host_free(numbers->slots);
-	*numbers = bigger;
-	return true;
-}
-
-bool state_number_set(struct state_numbers *numbers, const void *key, u32 value)
-{
-	u32 at;
-
-	if (numbers->used >= numbers->room / 2 && !numbers_grow(numbers))
-		return false;
-	at = number_slot(numbers, key);
-	numbers->used += !numbers->slots[at].key;
-	numbers->slots[at].key = key;
-	numbers->slots[at].value = value;
-	return true;
-}
-
-u32 state_number_get(const struct state_numbers *numbers, const void *key)
-{
-	if (!numbers->room || !key)
-		return 0;
-	return numbers->slots[number_slot(numbers, key)].value;
-}
-
-void state_numbers_free(struct state_numbers *numbers)
-{
-	host_free(numbers->slots);
-	*numbers = (struct state_numbers){ NULL };
+	bytes = state_take(from, (size_t)size);
+	if (!bytes)
+		return (struct state_cursor){ from->at, from->at, true };
+	return (struct state_cursor){ bytes, bytes + size, false };
 }

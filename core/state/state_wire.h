@@ -28,6 +28,9 @@ static inline void state_add_number(struct state_bytes *to, u64 value)
 	else
 		state_add_long_number(to, value);
 }
+/* Begins a part, whose size is written before it; returns where, for the end of it. */
+size_t state_part_begin(struct state_bytes *to);
+void state_part_end(struct state_bytes *to, size_t begin);
 void state_bytes_free(struct state_bytes *bytes);
 
 /* What is left to be read. */
@@ -47,20 +50,5 @@ static inline u64 state_take_number(struct state_cursor *from)
 const u8 *state_take(struct state_cursor *from, size_t size);
 /* The part that begins with its size; empty if it is too long. */
 struct state_cursor state_take_part(struct state_cursor *from);
-
-/* Numbers of things by their addresses. */
-struct state_numbers {
-	struct {
-		const void *key;
-		u32 value;
-	} *slots;
-	u32 used, room; /* a power of two */
-};
-
-/* False: no memory. Replaces the number of a known @key. */
-bool state_number_set(struct state_numbers *numbers, const void *key, u32 value);
-/* 0: unknown. */
-u32 state_number_get(const struct state_numbers *numbers, const void *key);
-void state_numbers_free(struct state_numbers *numbers);
 
 #endif

@@ -15,8 +15,7 @@
 
 /* A number of which the engine relies on being no larger. */
 #define NUMBER_MAX(s, m, max_) \
-	{ FIELD(s, m, READ_MAKING), .pass = state_pass_number, .size = STATE_SIZE(s, m), \
-	  .max = max_ }
+	{ FIELD(s, m, READ_MAKING), .size = STATE_SIZE(s, m), .max = max_ }
 #define NUMBER(s, m) NUMBER_MAX(s, m, ~0ull >> (64 - 8 * STATE_SIZE(s, m)))
 #define BOOL(s, m) NUMBER_MAX(s, m, 1)
 #define LINK(s, m, kind_) \
@@ -216,19 +215,22 @@ static const struct state_field log_fields[] = {
 	OWN(state_log, context, state_pass_log_context, READ_MAKING),
 };
 
-#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
+#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]), 0 }
+#define OBJECT(thing) \
+	{ "binder_" #thing, thing##_fields, sizeof(thing##_fields) / sizeof(thing##_fields[0]), \
+	  offsetof(struct binder_##thing, state_number) }
 
 const struct state_record state_records[STATE_KINDS] = {
-	[STATE_END] = { "end", NULL, 0 },
+	[STATE_END] = { "end", NULL, 0, 0 },
 	[STATE_WORLD] = RECORD("binder_world", world_fields),
-	[STATE_CONTEXT] = RECORD("binder_context", context_fields),
-	[STATE_PROC] = RECORD("binder_proc", proc_fields),
-	[STATE_THREAD] = RECORD("binder_thread", thread_fields),
-	[STATE_NODE] = RECORD("binder_node", node_fields),
-	[STATE_REF] = RECORD("binder_ref", ref_fields),
-	[STATE_NOTICE] = RECORD("binder_notice", notice_fields),
-	[STATE_BUFFER] = RECORD("binder_buffer", buffer_fields),
-	[STATE_TRANSACTION] = RECORD("binder_transaction", transaction_fields),
+	[STATE_CONTEXT] = OBJECT(context),
+	[STATE_PROC] = OBJECT(proc),
+	[STATE_THREAD] = OBJECT(thread),
+	[STATE_NODE] = OBJECT(node),
+	[STATE_REF] = OBJECT(ref),
+	[STATE_NOTICE] = OBJECT(notice),
+	[STATE_BUFFER] = OBJECT(buffer),
+	[STATE_TRANSACTION] = OBJECT(transaction),
 	[STATE_LOG] = RECORD("binder_log_entry", log_fields),
 };
 

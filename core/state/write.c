@@ -16,20 +16,36 @@
 /* Gives @object the next number of its kind, unless it has one. */
 static void visit_object(struct state_writer *w, enum state_kind kind, void *object)
 {
-	u8 byte = (u8)kind;
+	u8 byte = (u8)kind, served = false;
 
-	if (w->err || state_number_of(&w->objects, object))
+	if (w->err || state_number_of(&w->objects, kind, object))
 		return;
 	state_add(&w->order, &byte, sizeof(byte));
-	if (w->order.failed || !state_objects_add(&w->objects, kind, object))
+	if (kind == STATE_TRANSACTION)
+		state_add(&w->served, &served, sizeof(served));
+	if (w->order.failed || w->served.failed || !state_objects_add(&w->objects, kind, object))
 		w->err = -ENOMEM;
 }
 
-/* Gives a number to something that is no object of a record. */
-static void set_number(struct state_writer *w, const void *key, u32 number)
+u32 state_number_of_pid(const struct state_writer *w, s32 pid)
 {
-	if (!state_number_set(&w->objects.numbers, key, number))
+	struct binder_proc *const *procs = (void *)w->objects.of[STATE_PROC].bytes;
+	u32 number = w->by_pid[(u32)pid % STATE_PIDS];
+
+	while (number && procs[number - 1]->pid != pid)
+		number = ((const u32 *)w->same_pid.bytes)[number - 1];
+	return number;
+}
+
+static void visit_pid(struct state_writer *w, s32 pid)
+{
+	u32 *last = &w->by_pid[(u32)pid % STATE_PIDS];
+
+	state_add(&w->same_pid, last, sizeof(*last));
+	if (w->same_pid.failed)
 		w->err = -ENOMEM;
+	else
+		*last = w->objects.nr[STATE_PROC];
 }
 
 static void visit_works(struct state_writer *w, struct bl_list *todo)
@@ -51,7 +67,8 @@ static void visit_stack(struct state_writer *w, struct binder_thread *thread)
 	while (t && !w->err) {
 		visit_object(w, STATE_TRANSACTION, t);
 		if (binder_transaction_is_for_racy(t, thread)) {
-			set_number(w, state_served_key(t), 1);
+			if (!w->err)
+				w->served.bytes[t->state_number - 1] = true;
 			t = t->to_parent;
 		} else {
 			t = t->from_parent;
@@ -100,7 +117,7 @@ static void visit_proc(struct state_writer *w, struct binder_proc *proc)
 	binder_assert_private(&proc->inner_lock);
 	binder_assert_private(&proc->alloc.lock);
 	visit_object(w, STATE_PROC, proc);
-	set_number(w, state_pid_key(proc->pid), w->objects.nr[STATE_PROC]);
+	visit_pid(w, proc->pid);
 	for (range = range_first(&proc->alloc.space); range; range = range_next(range))
 		visit_buffer(w, base_container_of(range, struct binder_buffer, range));
 	bt_for_each(n, &proc->threads)
@@ -143,24 +160,17 @@ static void visit_all(struct state_writer *w)
 static void write_field(struct state_writer *w, const struct state_field *field, void *object)
 {
 	struct state_part part = { .w = w };
-	struct state_bytes record = w->record;
+	size_t begin;
 
 	if (field == binder_state_lost) {
-		state_add_number(&w->record, 0); /* as a number, or as the size of a part */
-		return;
-	}
-	if (!field->is_part) {
+		state_add_number(&w->stream, 0); /* as a number, or as the size of a part */
+	} else if (!field->is_part) {
 		state_pass_field(&part, field, object);
-		return;
+	} else {
+		begin = state_part_begin(&w->stream);
+		state_pass_field(&part, field, object);
+		state_part_end(&w->stream, begin);
 	}
-	/* The part is collected apart, because its size comes first. */
-	w->record = w->part;
-	w->record.used = 0;
-	state_pass_field(&part, field, object);
-	w->part = w->record;
-	w->record = record;
-	state_add_number(&w->record, w->part.used);
-	state_add(&w->record, w->part.bytes, w->part.used);
 }
 
 /* ---- records ------------------------------------------------------------------------- */
@@ -169,25 +179,26 @@ static void put_record(struct state_writer *w, enum state_kind kind, void *objec
 {
 	const struct state_record *record = &state_records[kind];
 	u32 version = 1, i;
+	size_t begin;
 
-	w->record.used = 0;
+	for (i = 0; i < record->nr; i++) {
+		u32 since = record->fields[i].since;
+
+		if (since > version && since <= w->version)
+			version = since;
+	}
+	state_add_number(&w->stream, kind);
+	state_add_number(&w->stream, version);
+	begin = state_part_begin(&w->stream);
 	for (i = 0; i < record->nr && !w->err; i++) {
-		const struct state_field *field = &record->fields[i];
-
-		if (field->since > w->version)
-			continue;
-		if (field->since > version)
-			version = field->since;
-		write_field(w, field, object);
+		if (record->fields[i].since <= w->version)
+			write_field(w, &record->fields[i], object);
 	}
 	/* The end says how many records there are of each kind. */
 	for (i = STATE_CONTEXT; kind == STATE_END && i <= STATE_TRANSACTION; i++)
-		state_add_number(&w->record, w->objects.nr[i]);
-	state_add_number(&w->stream, kind);
-	state_add_number(&w->stream, version);
-	state_add_number(&w->stream, w->record.used);
-	state_add(&w->stream, w->record.bytes, w->record.used);
-	if (w->record.failed || w->part.failed || w->stream.failed)
+		state_add_number(&w->stream, w->objects.nr[i]);
+	state_part_end(&w->stream, begin);
+	if (w->stream.failed)
 		w->err = -ENOMEM;
 }
 
@@ -238,9 +249,9 @@ int binder_state_write(u32 version, struct binder_state *state)
 	if (!w.err)
 		put_record(&w, STATE_END, NULL);
 	state_objects_free(&w.objects);
+	state_bytes_free(&w.served);
+	state_bytes_free(&w.same_pid);
 	state_bytes_free(&w.order);
-	state_bytes_free(&w.record);
-	state_bytes_free(&w.part);
 	if (w.err)
 		state_bytes_free(&w.stream);
 	/* The stream becomes the caller's, unless there was not enough memory for it. */

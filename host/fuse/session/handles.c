@@ -110,10 +110,14 @@ bool handles_insert(uint64_t number, void *object)
 	uint32_t index = handle_index(number);
 	guard_mutex(&handles->free->lock);
 
+	/* before there is room for it: a damaged number may be anything */
+	if (!generation_of(number) || generation_of(number) > handles->generation ||
+	    number << (64 - GENERATION_SHIFT) >> (65 - GENERATION_SHIFT) != index)
+		return false;
 	while (handles->free->nr_chunks <= index / HANDLE_CHUNK)
 		if (!add_chunk_locked(handles))
 			return false;
-	if (!generation_of(number) || atomic_load(&slot_at(index)->number))
+	if (atomic_load(&slot_at(index)->number))
 		return false;
 	fill_slot_locked(index, number, object);
 	return true;

@@ -61,6 +61,10 @@ TEST(handles_of_a_predecessor_are_inserted_under_their_numbers)
 	uint64_t old = (uint64_t)(GENERATION - 1) << GENERATION_SHIFT | 1500 << 1 | 1;
 	uint64_t same_slot = (uint64_t)(GENERATION - 2) << GENERATION_SHIFT | 1500 << 1;
 
+	/* damaged: refused before there is room for them */
+	CHECK(!handles_insert(old | 1ull << 40, &objects[0]));
+	CHECK(!handles_insert(old + (2ull << GENERATION_SHIFT), &objects[0]));
+	CHECK(!atomic_load(&own.handles->chunks[0]));
 	CHECK(handles_insert(old, &objects[0]));
 	CHECK(!handles_insert(same_slot, &objects[1]));
 	CHECK(!handles_insert(1500 << 1, &objects[1]));	/* no generation */
