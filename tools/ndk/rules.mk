@@ -17,3 +17,8 @@ $(LIB)/libbinder_ndk.so.1: $(wildcard tools/ndk/src/*) tools/ndk/Cargo.toml tool
 
 $(NDK_LIBRARY): $(LIB)/libbinder_ndk.so.1
 	$(Q)ln -sf $(<F) $@
+
+.PHONY: install-ndk
+# install-ndk: install the library, its headers, and its pkg-config and CMake files (PREFIX)
+install-ndk: $(LIB)/libbinder_ndk.so.1
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' tools/ndk/install $< $(VERSION)

@@ -145,3 +145,42 @@ def test_symbols_are_those_of_the_headers(library):
                               text))
     inline = set(re.findall(r"static inline void (\w+)", text))
     assert declared - inline == set(symbols)
+
+
+SMALL = """#include <android/binder_status.h>
+int main(void) { return AStatus_isOk(AStatus_newOk()) ? 0 : 1; }
+"""
+PROJECT = """cmake_minimum_required(VERSION 3.16)
+project(small C)
+find_package(binder_ndk REQUIRED)
+add_executable(by_cmake small.c)
+target_link_libraries(by_cmake binder_ndk::binder_ndk)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(library, tmp_path_factory):
+    prefix = tmp_path_factory.mktemp("installed")
+    subprocess.run([f"{TOP}/tools/ndk/install", f"{library}/libbinder_ndk.so.1", "1.1.0"],
+                   check=True, env={**os.environ, "PREFIX": str(prefix), "DESTDIR": ""})
+    (prefix / "small.c").write_text(SMALL, encoding="utf-8")
+    return prefix
+
+
+def test_it_is_found_by_pkg_config(installed):
+    """And by meson, which asks pkg-config."""
+    where = {**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"}
+    words = subprocess.run(["pkg-config", "--cflags", "--libs", "binder_ndk"], env=where, text=True,
+                           check=True, stdout=subprocess.PIPE).stdout.split()
+    program = f"{installed}/by_pkg_config"
+    subprocess.run(["gcc", f"{installed}/small.c", "-o", program, *words], check=True)
+    subprocess.run([program], check=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
+
+
+def test_it_is_found_by_cmake(installed):
+    (installed / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
+    out = f"{installed}/out"
+    subprocess.run(["cmake", "-S", installed, "-B", out, f"-DCMAKE_PREFIX_PATH={installed}"],
+                   check=True)
+    subprocess.run(["cmake", "--build", out], check=True)
+    subprocess.run([f"{out}/by_cmake"], check=True)
