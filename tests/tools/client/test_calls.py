@@ -234,3 +234,53 @@ def test_call_by_words(bus):
                        status=7), "has other types")
     texts = str(bus.code("openTexts"))
     contains(bus.run("call", PEER, texts, "array", "of", "s16", "a,b"), "reply of")
+
+
+def test_methods_of_the_service_manager_have_names(bus):
+    assert bus.run("call", "manager", "isDeclared", PEER).strip() == "false"
+    assert PEER in bus.json("call", "manager", "listServices", "15")["result"]
+    contains(bus.run("call", "manager", "nosuch", status=2), "has no method nosuch", "checkService")
+
+
+def test_files_of_the_environment_and_of_another_version(bus):
+    """Methods have names by ANYBINDER_AIDL; a service of another version is told."""
+    bus.environment["ANYBINDER_AIDL"] = f"/nonexistent:{AIDL}"
+    try:
+        contains(bus.run("call", PEER, "add", "1", "2", status=1), "/nonexistent")
+        bus.environment["ANYBINDER_AIDL"] = AIDL
+        assert bus.run("call", PEER, "add", "2", "40").strip() == "42"
+        words = "1", "i32", "2", "i32", "3", "--reply", "status,i32"
+        assert bus.run("call", PEER, *words) == "i32: 5\n"
+        assert bus.json("interface", PEER)["methods"][0]["signature"] == "add(int a, int b)"
+        name = "anybinder.test.named"
+        with bus.waiting_call(name) as peer:
+            top, graph = {}, {}
+
+            def is_named():
+                top.update(bus.json("top", "--interval-ms", "300"))
+                graph.update(bus.json("graph"))
+                doing = [one["with"]["method"] for row in top["processes"]
+                         for one in row["activities"] if one["with"] and row["pid"] == peer.pid]
+                waits = [one["method"] for edge in graph["edges"] for one in edge["waiting"]
+                         if edge["to"] == peer.pid]
+                return (doing, waits) == (["maxConcurrent"], ["maxConcurrent"])
+
+            until(is_named)
+    finally:
+        del bus.environment["ANYBINDER_AIDL"]
+    with open(f"{AIDL}/anybinder/test/ICallback.aidl", encoding="utf-8") as file:
+        declared = file.read()
+    frozen = os.path.join(bus.scratch, "aidl_api/callback/2")
+    os.makedirs(f"{frozen}/anybinder/test")
+    with open(f"{frozen}/anybinder/test/ICallback.aidl", "w", encoding="utf-8") as file:
+        file.write(declared)
+    with open(f"{frozen}/.hash", "w", encoding="utf-8") as file:
+        file.write("old\nnew\n")
+    name = "anybinder.test.versioned"
+    for version, known, told in ((3, "new", "of version 3"), (2, "other", "hash other"),
+                                 (2, "new", None)):
+        answers = {0xffffff: Parcel().i32(0).i32(version), 0xfffffe: Parcel().i32(0).string(known)}
+        with service(bus.path(), name, "anybinder.test.ICallback", answers):
+            said = bus.execute(bus.program, "interface", name, "--aidl", frozen).stderr
+        assert ("methods and types may be others" in said) == bool(told), said
+        assert not told or told in said, said

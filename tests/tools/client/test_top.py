@@ -88,7 +88,7 @@ def test_top_has_latencies(bus):
     process = bus.json("top", "--process", str(caller["pid"]))["processes"][0]
     assert process["made"]["p50_us"] > 0 and process["served"] is None, process
     text = bus.run("top", "--once", "--service", PEER)
-    contains(text, "_PNG", f"{caller['pid']} anybinder")
+    contains(text, "ping", f"{caller['pid']} anybinder")
     assert max(map(len, text.splitlines())) <= 80, text
     contains(bus.run("top", "--once", "--view", "services"), "SERVICE", PEER[-20:])
 

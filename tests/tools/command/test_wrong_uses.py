@@ -17,7 +17,7 @@ ABSENT, BESIDE = (
         (2, "a value is required for '--mount", "status --mount"),
         (2, "required arguments were not provided.*Usage: anybinder ping (?!.*--mount)", "ping"),
         (2, "required arguments were not provided", "call manager"),
-        (2, "one is no transaction code.*PING", "call manager one"),
+        (2, "one is no transaction code.*PING", "call service one"),
         (2, "has no reply", "call manager 1 --oneway --reply i32"),
         (2, "--interface is for --aidl, or for a one-way call", "call manager 1 --interface a.b"),
         (2, "There is no argument type u129", "call manager 1 --reply u129"),

@@ -70,7 +70,7 @@ def test_calls_that_are_not_wanted_are_left_out(bus):
 def test_a_line_names_both_ends(bus):
     _, line = bus.trace(program=caller(1, size=40))
     assert " -> servicemanager[" in line, line
-    assert "manager android.os.IServiceManager 1(40 B) = " in line, line
+    assert "manager android.os.IServiceManager getService(40 B) = " in line, line
     assert line.split()[1].startswith("python"), line
 
 
@@ -205,7 +205,7 @@ def test_a_service_that_hangs_does_not_hinder(bus):
 def said(text):
     """The lines that say what is passed, without those about the descriptor."""
     lines = [line.strip() for line in text.splitlines() if line.startswith(14 * " ")]
-    return [line for line in lines if not line.startswith("_NTF()")]
+    return [line for line in lines if not line.startswith("getInterfaceDescriptor()")]
 
 
 def test_calls_stand_below_those_that_they_serve(bus):
@@ -316,6 +316,21 @@ def test_what_is_passed_is_written_with_its_types(bus, scratch):
             assert wanted.fullmatch(line), (line, wanted)
 
 
+def test_what_is_known_needs_no_types(bus, scratch):
+    """Methods of the service manager by the level that the arguments tell, and standard calls."""
+    program = ["sh", "-c", f"{bus.program} check nosuch; {bus.program} ping manager"]
+    _, text = bus.trace("--json", "--payload=all", program=program)
+    methods = {call["code"]: call["method"] for call in calls_of(text)
+               if call["interface"] == "android.os.IServiceManager"}
+    assert methods[0x5f504e47] == "ping", text
+    names = set(methods.values())
+    if not bus.tells("binder_data"):
+        assert "getService2/checkService" in names or "getService" in names, text
+        return
+    _, text = bus.trace("--payload=all", program=[bus.program, "check", "nosuch"], status=6)
+    assert any(line.startswith('getService2(name: "nosuch") = {') for line in said(text)), text
+
+
 def test_what_is_too_long_is_cut(bus):
     with bus.peer():
         program = bus.calls_of_peer(("fill", "3000", "7"), ("echo", "x" * 3000))
@@ -344,10 +359,14 @@ def test_without_types_it_is_dumped(bus):
                          "0000  " + "78 " * 16 + " " + 16 * "x", "*",
                          f"0020  {'78 ' * 8:<47}  {8 * 'x'}",
                          "reply: status -2147483647 (BadType)"], text
-    lookup = [bus.program, "call", "manager", "1", "s16", "manager"]
-    _, text = bus.trace(*arguments, "--code", "1", program=lookup)
+    with bus.peer():
+        methods = bus.json("interface", PEER, "--aidl", AIDL)["methods"]
+        code = next(str(one["code"]) for one in methods
+                    if one["signature"].startswith("echoBinder("))
+        program = [bus.program, "call", PEER, code, "handle", "of", "manager"]
+        _, text = bus.trace("--payload", "--service", PEER, "--code", code, program=program)
     found = said(text)[-20:]
-    assert any(line.startswith("request of android.os.IServiceManager: ") for line in found), text
+    assert any(line.startswith("request of anybinder.test.IPeer: ") for line in found), text
     assert any(line.endswith("  handle 0 (manager)") for line in found), text
 
 

@@ -24,5 +24,6 @@ mod wire;
 pub use policy::{pattern, rule_files};
 pub use registry::DEFAULT_PER_USER;
 pub use serve::{serve, Cause, End, Options, Protocol};
+pub use wire::hidl::interface as hidl_interface;
 pub use wire::level::numbering;
 pub use wire::level::{DESCRIPTOR, LEVEL_TRANSACTION};

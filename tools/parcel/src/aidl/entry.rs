@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One declaration of a library.
-use super::sources::Source;
+use super::sources::{Source, FROZEN};
 use super::syntax::Declaration;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What is common to the declarations of a file.
@@ -40,6 +41,25 @@ impl Entry {
     pub fn place(&self, at: usize) -> String {
         let line = self.file.line_ends.partition_point(|end| *end < at) + 1;
         format!("{}:{line}", self.file.source.path.display())
+    }
+
+    /// Of a frozen copy, `aidl_api/NAME/VERSION/`: the version, and the hash beside it if there is
+    /// one.
+    pub fn frozen(&self) -> Option<(u32, Option<String>)> {
+        let path = &self.file.source.path;
+        let is_version = |one: &&Path| {
+            let above = one
+                .parent()
+                .and_then(Path::parent)
+                .and_then(Path::file_name);
+            above.is_some_and(|name| name == FROZEN)
+        };
+        let directory = path.ancestors().find(is_version)?;
+        let version = directory.file_name()?.to_str()?.parse().ok()?;
+        let hash = std::fs::read_to_string(directory.join(".hash")).ok();
+        // The last line is that of the version.
+        let hash = hash.and_then(|text| text.lines().last().map(|line| line.trim().to_string()));
+        Some((version, hash))
     }
 
     /// Its name, and those of the declarations around it, outwards.

@@ -5,7 +5,7 @@ use super::computed::Known;
 use super::constant::Fault;
 pub use super::entry::Entry;
 use super::entry::FileScope;
-use super::sources::{Roots, Source, Sources};
+use super::sources::{Rank, Roots, Source, Sources};
 use super::syntax::{self, Body, Declaration, Method, TypeName};
 use crate::budget::{Budget, MAX_ARRAY, MAX_DEPTH};
 use crate::types::{Kind, Type};
@@ -48,6 +48,18 @@ impl Library {
             sources: Sources::open(roots)?,
             ..Library::default()
         })
+    }
+
+    /// The interface of a service manager, with the methods of all levels: a method has its code by
+    /// its place among those of a level alone.
+    pub fn of_service_manager() -> Library {
+        let library = Library::default();
+        let source = Source {
+            path: PathBuf::from("manager.aidl"),
+            rank: Rank::Current,
+        };
+        library.add(&source, include_str!("manager.aidl"));
+        library
     }
 
     /// What is wrong with the files that were looked into.
@@ -121,12 +133,18 @@ impl Library {
             self.broken.borrow_mut().push(format!("{path}:{err}"));
             String::new()
         });
-        let file = syntax::parse(&text).unwrap_or_else(|err| {
+        self.add(source, &text);
+    }
+
+    /// Adds what a file declares.
+    fn add(&self, source: &Source, text: &str) {
+        let path = source.path.display();
+        let file = syntax::parse(text).unwrap_or_else(|err| {
             self.broken.borrow_mut().push(format!("{path}:{err}"));
             syntax::File::default()
         });
         let mut hasher = DefaultHasher::new();
-        syntax::without_comments(&text).hash(&mut hasher);
+        syntax::without_comments(text).hash(&mut hasher);
         let last = |import: String| {
             let name = import.rsplit('.').next().unwrap_or_default().to_string();
             (name, import)

@@ -21,6 +21,22 @@ pub struct Roots {
     pub version: Option<u32>,
 }
 
+/// Directories and files for commands that are given none, with colons between.
+const ENVIRONMENT: &str = "ANYBINDER_AIDL";
+
+impl Roots {
+    /// These, or where there are none those of `ANYBINDER_AIDL`.
+    pub fn or_environment(&self) -> Roots {
+        let given = std::env::var_os(ENVIRONMENT).filter(|_| self.paths.is_empty());
+        let found = given.iter().flat_map(std::env::split_paths);
+        let found = found.filter(|path| !path.as_os_str().is_empty());
+        Roots {
+            paths: self.paths.iter().cloned().chain(found).collect(),
+            version: self.version,
+        }
+    }
+}
+
 impl From<PathBuf> for Roots {
     fn from(path: PathBuf) -> Roots {
         Roots {
@@ -32,7 +48,7 @@ impl From<PathBuf> for Roots {
 
 const MAX_FILES: usize = 200_000;
 const MAX_DEPTH: usize = 64;
-const FROZEN: &str = "aidl_api";
+pub(super) const FROZEN: &str = "aidl_api";
 
 /// What is looked into first: the lower, the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,11 +5,13 @@ mod drawing;
 pub mod model;
 mod page;
 
+use crate::command::observing::system::methods;
 use crate::command::observing::system::past::Past;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::new_file::{self, Readers};
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
+use anybinder_parcel::aidl::Roots;
 use clap::ValueEnum;
 use model::Graph;
 use std::collections::HashMap;
@@ -58,6 +60,9 @@ pub struct Arguments {
     /// their rates and latencies, and those that were under way at its end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "device"])]
     pub from: Option<PathBuf>,
+
+    #[command(flatten)]
+    aidl: Roots,
 
     #[command(flatten)]
     device: DeviceOption,
@@ -116,9 +121,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let format = arguments.format(context.json)?;
     let past = arguments.from.as_deref().map(Past::read).transpose()?;
     let time = arguments.seconds.map(|one| Duration::from_secs(one.into()));
+    let library = methods::library(&arguments.aidl)?;
     let mut graph = match &past {
-        Some(past) => model::of_past(past)?,
-        None => model::collect(context, &arguments.device.device, time)?,
+        Some(past) => model::of_past(past, library)?,
+        None => model::collect(context, &arguments.device.device, time, library)?,
     };
     if !arguments.manager {
         graph.without_manager();

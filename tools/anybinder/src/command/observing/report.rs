@@ -2,6 +2,7 @@
 //! `anybinder report`: one text file with what another person needs to understand an error: what
 //! looks wrong, versions, what the machine can do, the driver's own reports. Names and addresses
 //! are left out unless they are asked for, and the end of the file says what was.
+use super::system::methods;
 use super::top::sample::{Sampler, Wanted};
 use crate::command::instance::doctor::diagnosis::{diagnose, Diagnosis};
 use crate::command::services::list;
@@ -13,6 +14,7 @@ use anybinder_mount::binderfs;
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
 use anybinder_mount::state_report;
+use anybinder_parcel::aidl::{Library, Roots};
 use clap::ValueEnum;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -89,6 +91,9 @@ pub struct Arguments {
     include: Vec<Private>,
 
     #[command(flatten)]
+    aidl: Roots,
+
+    #[command(flatten)]
     device: DeviceOption,
 }
 
@@ -96,6 +101,7 @@ struct Report<'a> {
     context: &'a Context,
     arguments: &'a Arguments,
     text: String,
+    library: Option<Library>,
     /// What could not be read.
     missing: Vec<String>,
 }
@@ -149,8 +155,14 @@ impl Report<'_> {
             commands: self.includes(Private::Commands),
             latencies: false,
         };
-        let sample = Sampler::new(self.context, device, HANGING_MS, &wanted)
-            .and_then(|mut sampler| sampler.sample_of(LOOKS));
+        let sample = Sampler::new(
+            self.context,
+            device,
+            HANGING_MS,
+            &wanted,
+            self.library.take(),
+        )
+        .and_then(|mut sampler| sampler.sample_of(LOOKS));
         let (marks, processes) = match sample {
             Ok(sample) => (sample.marks, sample.processes),
             Err(err) => return self.missing.push(format!("what looks wrong: {err}")),
@@ -311,11 +323,17 @@ fn tail(text: &str) -> &str {
     }
 }
 
-fn report_text(context: &Context, arguments: &Arguments, diagnosis: &Diagnosis) -> String {
+fn report_text(
+    context: &Context,
+    arguments: &Arguments,
+    diagnosis: &Diagnosis,
+    library: Option<Library>,
+) -> String {
     let mut report = Report {
         context,
         arguments,
         text: "anybinder report\n".to_string(),
+        library,
         missing: Vec::new(),
     };
     let served = context.mount.check_served();
@@ -364,11 +382,12 @@ pub fn write(context: &Context, diagnosis: &Diagnosis, path: &Path) -> Result<()
     let arguments = Arguments {
         output: Some(path.to_path_buf()),
         include: Vec::new(),
+        aidl: Roots::default(),
         device: DeviceOption {
             device: "binder".to_string(),
         },
     };
-    save(path, &report_text(context, &arguments, diagnosis))
+    save(path, &report_text(context, &arguments, diagnosis, None))
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {
@@ -381,7 +400,8 @@ fn save(path: &Path, text: &str) -> Result<()> {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let text = report_text(context, arguments, &diagnose(context)?);
+    let library = methods::library(&arguments.aidl)?;
+    let text = report_text(context, arguments, &diagnose(context)?, library);
     match &arguments.output {
         Some(path) => save(path, &text)?,
         None if context.json => {

@@ -14,6 +14,7 @@ pub mod backlog;
 pub mod interfaces;
 pub mod known;
 pub mod meter;
+pub mod methods;
 pub mod nodes;
 pub mod past;
 pub mod text;

@@ -4,13 +4,14 @@
 //! takes latencies from the driver's events.
 mod arguments;
 mod columns;
-mod rows;
+pub mod rows;
 pub mod sample;
 mod screen;
 mod service_rows;
 mod terminal;
 mod wrong;
 
+use crate::command::observing::system::methods;
 use crate::command::observing::system::past::Past;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_mount::context::Context;
@@ -136,7 +137,8 @@ fn past(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCod
     let past = Past::read(path)?;
     let interval = Duration::from_millis(arguments.interval_ms);
     let span = past.span(arguments.at, interval)?;
-    let sample = sample::of_past(&past, &span, arguments.hanging_ms);
+    let library = methods::library(&arguments.aidl)?;
+    let sample = sample::of_past(&past, &span, arguments.hanging_ms, library);
     show(context, arguments, sample)?;
     past.check_whole().map(|()| ExitCode::SUCCESS)
 }
@@ -167,7 +169,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         latencies: true,
     };
     let device = &arguments.device.device;
-    let mut sampler = Sampler::new(context, device, arguments.hanging_ms, &wanted)?;
+    let library = methods::library(&arguments.aidl)?;
+    let mut sampler = Sampler::new(context, device, arguments.hanging_ms, &wanted, library)?;
     if is_once {
         return once(context, arguments, sampler);
     }

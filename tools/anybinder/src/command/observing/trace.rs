@@ -13,7 +13,7 @@ mod tree;
 mod typed_payload;
 mod value;
 
-use crate::command::services::interface_files;
+use crate::command::observing::system::methods;
 use anybinder_cli::error::{Error, Result};
 use anybinder_cli::interrupt;
 use anybinder_cli::new_file::{NewFile, Readers};
@@ -220,10 +220,7 @@ impl Trace<'_> {
 
 /// What reads the types of calls.
 fn reader(arguments: &Arguments) -> Result<Reader> {
-    let library = match arguments.aidl.paths.is_empty() {
-        true => None,
-        false => Some(interface_files::open(&arguments.aidl)?),
-    };
+    let library = methods::library(&arguments.aidl)?;
     Ok(Reader::new(
         library,
         arguments.payload.unwrap_or(Which::Kept),

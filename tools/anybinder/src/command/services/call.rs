@@ -18,9 +18,9 @@ pub use typed::{method_named, write as write_typed};
 pub use untyped::{code_of, transact};
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let outcome = match arguments.aidl.paths.is_empty() {
-        true => untyped::run(context, arguments),
-        false => typed::run(context, arguments),
+    let outcome = match typed::is_typed(arguments) {
+        false => untyped::run(context, arguments),
+        true => typed::run(context, arguments),
     };
     // Otherwise the call was not made: perhaps the device was not even opened.
     let was_called = match &outcome {

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder interface NAME`: what a service says of its interface, and with `--aidl` its methods.
 use super::interface_files;
+use crate::command::observing::system::methods;
 use anybinder_cli::error::Result;
 use anybinder_cli::output::say;
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_client::raw;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
-use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::status;
-use anybinder_rpc::dialect::Dialect;
 use anybinder_rpc::relay::descriptor_of;
-use rsbinder::SIBinder;
 use serde::Serialize;
 use std::process::ExitCode;
-
-/// Meta methods of stable AIDL, the last codes of the range.
-const GET_VERSION: u32 = rsbinder::FIRST_CALL_TRANSACTION + 16_777_214;
-const GET_HASH: u32 = rsbinder::FIRST_CALL_TRANSACTION + 16_777_213;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -54,20 +47,6 @@ struct Interface {
     methods: Option<Vec<Method>>,
 }
 
-/// The reply to a meta method, behind its exception.
-fn meta<T>(
-    (service, dialect): (&SIBinder, Dialect),
-    code: u32,
-    read: impl FnOnce(&mut Decoder) -> std::result::Result<T, String>,
-) -> Option<T> {
-    let reply = raw::ask(service, dialect, code)?;
-    let mut decoder = Decoder::new(&reply.data, None);
-    match status::read(&mut decoder) {
-        Ok(None) => read(&mut decoder).ok(),
-        _ => None,
-    }
-}
-
 fn print(one: &Interface) {
     say(format_args!("{}: {}", one.name, one.descriptor));
     if let Some(pid) = one.pid {
@@ -89,10 +68,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::find(&context.mount, &arguments.device.device, &arguments.name)?;
     let descriptor = descriptor_of(&service)
         .map_err(|err| device::call_error(&format!("{} does not answer", arguments.name), err))?;
-    let methods = match arguments.aidl.paths.is_empty() {
-        true => None,
-        false => {
-            let library = interface_files::open(&arguments.aidl)?;
+    let (methods, entry) = match methods::library(&arguments.aidl)? {
+        None => (None, None),
+        Some(library) => {
             let entry = interface_files::interface(&library, &descriptor, &descriptor)?;
             let methods = library.methods(&entry).unwrap_or_default();
             let methods = methods.iter().map(|called| Method {
@@ -100,19 +78,20 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
                 signature: interface_files::signature(called),
                 declaration: called.method.text.clone(),
             });
-            Some(methods.collect())
+            (Some(methods.collect()), Some(entry))
         }
     };
     let pid = raw::pid_of(&service);
-    let asked = (&service, device::speaker_of(&arguments.name).into());
+    let dialect = device::speaker_of(&arguments.name).into();
+    if let Some(entry) = &entry {
+        interface_files::say_version(entry, &service, dialect);
+    }
     let one = Interface {
         name: arguments.name.clone(),
         descriptor,
         pid,
-        version: meta(asked, GET_VERSION, |reply| {
-            reply.word().map(|word| word as i32)
-        }),
-        hash: meta(asked, GET_HASH, |reply| reply.string16()).flatten(),
+        version: interface_files::version(&service, dialect),
+        hash: interface_files::hash(&service, dialect),
         has_extension: matches!(service.get_extension(), Ok(Some(_))),
         methods,
     };

@@ -73,11 +73,11 @@ pub const PART: usize = 512;
 pub const WITH_RESTARTS: i32 = 1;
 
 /// A method, the first level that has it, and its arguments.
-type Row = (Method, Level, Shape);
+pub type Row = (Method, Level, Shape);
 
 /// In the order of declaration, which no level changed: the code of a method is its place among
 /// those that the level has.
-const METHODS: [Row; 17] = [
+pub const METHODS: [Row; 17] = [
     (GetService, Level::A9, Shape::Name),
     (GetService2, Level::A15R6, Shape::Name),
     (CheckService, Level::A9, Shape::Name),

@@ -4,6 +4,7 @@
 use crate::command::observing::system::backlog::{self, Backlog};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
+use crate::command::observing::system::methods::Methods;
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::text::short_time;
@@ -13,6 +14,7 @@ use anybinder_cli::interrupt;
 use anybinder_cli::output::harmless;
 use anybinder_mount::context::Context;
 use anybinder_mount::state_report::{self, Transaction};
+use anybinder_parcel::aidl::Library;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub struct Process {
 pub struct Waiting {
     pub thread: u32,
     pub code: u32,
+    /// The name of the method, if it is known.
+    pub method: Option<String>,
     pub service: Option<String>,
     pub elapsed_ms: Option<u64>,
 }
@@ -159,10 +163,11 @@ impl Waiting {
             .service
             .as_ref()
             .map_or_else(String::new, |name| format!(" of {name}"));
-        format!(
-            "thread {} waits{elapsed} for code {}{of}",
-            self.thread, self.code
-        )
+        let called = match &self.method {
+            Some(name) => harmless(&format!("method {name}")),
+            None => format!("code {}", self.code),
+        };
+        format!("thread {} waits{elapsed} for {called}{of}", self.thread)
     }
 }
 
@@ -216,6 +221,12 @@ impl Edge {
 }
 
 impl Graph {
+    fn name_methods(&mut self, methods: &Methods) {
+        for one in self.edges.iter_mut().flat_map(|edge| &mut edge.waiting) {
+            one.method = methods.name(one.service.as_deref(), one.code);
+        }
+    }
+
     /// The processes by pid.
     pub fn by_pid(&self) -> HashMap<u32, &Process> {
         let processes = self.processes.iter();
@@ -380,6 +391,7 @@ impl Builder<'_> {
         let waiting = Waiting {
             thread,
             code: call.code,
+            method: None,
             service,
             elapsed_ms: call.elapsed_ms,
         };
@@ -439,8 +451,16 @@ pub fn build(
 }
 
 /// `time`: how long calls are counted; None: not at all.
-pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Result<Graph> {
+pub fn collect(
+    context: &Context,
+    device: &str,
+    time: Option<Duration>,
+    library: Option<Library>,
+) -> Result<Graph> {
     let mut nodes = Nodes::open(context, device)?;
+    if library.is_some() {
+        nodes.ask_for_interfaces();
+    }
     let measured = match time {
         Some(time) => Some(measure(context, time)?),
         None => None,
@@ -448,27 +468,25 @@ pub fn collect(context: &Context, device: &str, time: Option<Duration>) -> Resul
     let processes = nodes.update(|| state_report::processes(&context.mount))?;
     let logged = state_report::logged(&context.mount, "transaction_log").unwrap_or_default();
     let measured = measured.as_ref();
-    Ok(build(
-        &processes,
-        nodes.names(),
-        &logged,
-        measured,
-        &Known::Now,
-    ))
+    let mut graph = build(&processes, nodes.names(), &logged, measured, &Known::Now);
+    graph.name_methods(&Methods {
+        library,
+        interfaces: nodes.interfaces(),
+    });
+    Ok(graph)
 }
 
 /// The graph of a recording, with what was under way at its end.
-pub fn of_past(past: &Past) -> Result<Graph> {
+pub fn of_past(past: &Past, library: Option<Library>) -> Result<Graph> {
     let span = past.span(None, Duration::ZERO)?;
     let (processes, measured) = (past.processes(span.end), past.measured(&span));
     let services = past.services();
-    Ok(build(
-        &processes,
-        &services,
-        &[],
-        Some(&measured),
-        &past.known(),
-    ))
+    let mut graph = build(&processes, &services, &[], Some(&measured), &past.known());
+    graph.name_methods(&Methods {
+        library,
+        interfaces: past.interfaces(),
+    });
+    Ok(graph)
 }
 
 /// An interrupt ends it early, and what was counted is shown.

@@ -2,6 +2,7 @@
 //! Which object is which service. The service manager is asked, and nothing of the services
 //! themselves, which may hang: a lookup gives this process a handle of a service, and the driver's
 //! report says which node that handle leads to.
+use super::interfaces::Interfaces;
 use crate::command::services::list::{self, Service};
 use anybinder_cli::error::{Error, Result};
 use anybinder_client::device;
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// How many services are looked up.
 const MAX_SERVICES: usize = 4096;
+/// How long the interfaces of services are waited for in the first place.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// New services are not looked for more often.
 const INTERVAL: Duration = Duration::from_secs(2);
 
@@ -30,6 +33,8 @@ const INTERVAL: Duration = Duration::from_secs(2);
 pub struct Nodes {
     device: String,
     lookup: Option<Lookup>,
+    /// If the services are asked for theirs.
+    interfaces: Option<Interfaces>,
     /// By name; kept, so that the handles are not used for others.
     held: HashMap<String, Held>,
     names: HashMap<u64, String>,
@@ -45,6 +50,7 @@ impl Nodes {
         let mut nodes = Nodes {
             device: device.to_string(),
             lookup: Lookup::open(&context.mount, device).ok(),
+            interfaces: None,
             held: HashMap::new(),
             names: HashMap::new(),
             seen: Vec::new(),
@@ -57,6 +63,32 @@ impl Nodes {
     /// The names by node.
     pub fn names(&self) -> &HashMap<u64, String> {
         &self.names
+    }
+
+    /// Has the services asked for their interfaces, from now on.
+    pub fn ask_for_interfaces(&mut self) {
+        let manager = self.lookup.as_ref().map(|lookup| lookup.manager.clone());
+        self.interfaces = manager.map(Interfaces::new);
+        self.ask(PATIENCE);
+    }
+
+    fn ask(&mut self, patience: Duration) {
+        if let Some(interfaces) = &mut self.interfaces {
+            self.held.keys().for_each(|name| interfaces.ask(name));
+            interfaces.collect(patience);
+        }
+    }
+
+    /// The interfaces of services that have answered, by their names.
+    pub fn interfaces(&self) -> HashMap<String, String> {
+        let Some(interfaces) = &self.interfaces else {
+            return HashMap::new();
+        };
+        let of = |name: &String| (name.clone(), interfaces.of(name).to_string());
+        let known = self.held.keys().map(of);
+        known
+            .filter(|(_, interface)| !interface.is_empty())
+            .collect()
     }
 
     fn look_up(&mut self) {
@@ -90,6 +122,7 @@ impl Nodes {
         if is_due && objects != self.seen {
             self.last = Instant::now();
             self.look_up();
+            self.ask(Duration::ZERO);
             processes = state()?;
             self.seen = self.objects(&processes);
         }

@@ -163,6 +163,13 @@ impl Past {
         self.calls.iter().filter_map(name).collect()
     }
 
+    /// The interfaces of services by their names.
+    pub fn interfaces(&self) -> HashMap<String, String> {
+        let calls = self.calls.iter().map(|one| &one.call);
+        let known = |call: &Call| Some((call.service.clone()?, call.interface.clone()?));
+        calls.filter_map(known).collect()
+    }
+
     /// The processes that had called or were called by then, with the objects that were called, and
     /// the calls that were under way.
     pub fn processes(&self, at_ns: u64) -> Vec<Process> {

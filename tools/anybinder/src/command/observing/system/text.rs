@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Codes and times as text.
+use super::methods;
+use anybinder_cli::output::harmless;
 
-/// A code as a number, or as the four characters that the standard ones are made of.
-pub fn code_name(code: u32) -> String {
-    let bytes = code.to_be_bytes();
-    let is_text = bytes
-        .iter()
-        .all(|byte| byte.is_ascii_uppercase() || *byte == b'_');
-    match is_text {
-        true => String::from_utf8_lossy(&bytes).into_owned(),
-        false => code.to_string(),
-    }
+/// What a call is shown as: the name of its method, or the code.
+pub fn method_name(method: Option<&str>, code: u32) -> String {
+    let method = method.or_else(|| methods::of_all(code));
+    method.map_or_else(|| code.to_string(), harmless)
 }
 
 /// A number, if it is known.

@@ -2,6 +2,7 @@
 //! What `anybinder top` is asked for.
 use anybinder_cli::time_limit;
 use anybinder_client::device::DeviceOption;
+use anybinder_parcel::aidl::Roots;
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +67,9 @@ pub struct Arguments {
     /// latencies of --interval-ms before
     #[arg(long, value_name = "SECONDS", requires = "from", value_parser = time_limit::seconds)]
     pub at: Option<Duration>,
+
+    #[command(flatten)]
+    pub aidl: Roots,
 
     #[command(flatten)]
     pub device: DeviceOption,

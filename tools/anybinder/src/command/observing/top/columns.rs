@@ -3,7 +3,7 @@
 use super::arguments::{Sort, View};
 use super::rows::{Caller, Mark, Method, ProcessRow, Sample, ServiceRow};
 use crate::command::observing::system::meter::Latency;
-use crate::command::observing::system::text::{code_name, or_dash, short_time};
+use crate::command::observing::system::text::{method_name, or_dash, short_time};
 use anybinder_cli::output::harmless;
 
 /// The least width.
@@ -224,7 +224,7 @@ fn method(row: &Method) -> String {
     let max = row
         .latency
         .map_or_else(|| "-".to_string(), |all| short_time(all.max_us));
-    let name = code_name(row.code);
+    let name = method_name(row.name.as_deref(), row.code);
     let name = match row.is_oneway {
         true => format!("{name} one-way"),
         false => name,

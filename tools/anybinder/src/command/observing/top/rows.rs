@@ -3,7 +3,8 @@
 use crate::command::observing::system::backlog::Backlog;
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::Latency;
-use crate::command::observing::system::text::{code_name, time};
+use crate::command::observing::system::methods::Methods;
+use crate::command::observing::system::text::{method_name, time};
 use crate::command::observing::system::thread_priority;
 use anybinder_events::event::Priority;
 use serde::Serialize;
@@ -32,6 +33,8 @@ pub struct Peer {
     pub tid: u32,
     pub command: String,
     pub code: u32,
+    /// The name of the method, if it is known.
+    pub method: Option<String>,
     pub is_oneway: bool,
     pub service: Option<String>,
     pub for_ms: u64,
@@ -82,6 +85,8 @@ pub struct ProcessRow {
 #[derive(Clone, Debug, Serialize)]
 pub struct Method {
     pub code: u32,
+    /// Its name, if that is known.
+    pub name: Option<String>,
     pub is_oneway: bool,
     pub calls_per_s: f64,
     pub errors_per_s: f64,
@@ -206,13 +211,18 @@ impl Activity {
         let party = format!("{} {}", peer.pid, peer.command);
         let party = party.trim_end();
         let since = time(peer.for_ms);
-        let code = code_name(peer.code);
+        let method = peer.method.as_deref();
+        let called = match method {
+            Some(_) => "method",
+            None => "code",
+        };
+        let code = format!("{called} {}", method_name(method, peer.code));
         match (self.doing, peer.tid) {
             (Doing::Waits, 0) => {
-                format!("waits {since} for any thread of {party}: code {code}{of}")
+                format!("waits {since} for any thread of {party}: {code}{of}")
             }
             (Doing::Waits, tid) => {
-                format!("waits {since} for {party}, thread {tid}: code {code}{of}")
+                format!("waits {since} for {party}, thread {tid}: {code}{of}")
             }
             _ => {
                 let kind = if peer.is_oneway {
@@ -224,7 +234,7 @@ impl Activity {
                     ordinary if ordinary == Priority::default() => String::new(),
                     priority => format!(", sent at {priority}"),
                 };
-                format!("handles, for {since}, a {kind} of {party}: code {code}{of}{sent}")
+                format!("handles, for {since}, a {kind} of {party}: {code}{of}{sent}")
             }
         }
     }
@@ -258,6 +268,7 @@ impl Sample {
 pub struct Seen<'a> {
     pub names: &'a HashMap<u64, String>,
     pub known: Arc<Known>,
+    pub methods: &'a Methods,
     pub commands: HashMap<u32, String>,
     /// By node.
     pub backlogs: HashMap<u64, Backlog>,
@@ -302,6 +313,7 @@ mod tests {
                 tid: 8,
                 command: "client".to_string(),
                 code: 1,
+                method: None,
                 is_oneway: false,
                 service: None,
                 for_ms: 0,

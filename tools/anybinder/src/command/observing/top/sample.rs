@@ -7,6 +7,7 @@ use super::wrong::{self, References};
 use crate::command::observing::system::backlog::{self, Lookups};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Measured, Meter};
+use crate::command::observing::system::methods::Methods;
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::{thread_priority, waits};
@@ -16,6 +17,7 @@ use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
 use anybinder_mount::state_report::{self, Process, Thread, Transaction};
+use anybinder_parcel::aidl::Library;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,6 +61,7 @@ pub struct Sampler {
     nodes: Option<Nodes>,
     meter: Option<Meter>,
     restarts: Asker,
+    methods: Methods,
     history: History,
 }
 
@@ -68,17 +71,26 @@ impl Sampler {
         device: &str,
         hanging_ms: u64,
         wanted: &Wanted,
+        library: Option<Library>,
     ) -> Result<Sampler> {
         let known = match wanted.commands {
             true => Known::Now,
             false => Known::Nameless,
         };
         let nodes = wanted.services.then(|| Nodes::open(context, device));
+        let mut nodes = nodes.transpose()?;
+        if let (Some(nodes), true) = (&mut nodes, library.is_some()) {
+            nodes.ask_for_interfaces();
+        }
         let mut sampler = Sampler {
             mount: context.mount.clone(),
-            nodes: nodes.transpose()?,
+            nodes,
             meter: wanted.latencies.then(|| Meter::start(&context.mount)),
             restarts: Asker::new(&context.mount, device),
+            methods: Methods {
+                library,
+                ..Methods::default()
+            },
             history: History::new(device, hanging_ms, known),
         };
         sampler.glance()?;
@@ -95,6 +107,15 @@ impl Sampler {
     }
 
     pub fn sample(&mut self) -> Result<Sample> {
+        self.sample_seen(|_, _, _| ())
+    }
+
+    /// A sample; `see` gets what it is made of: what was measured, the names of services by node,
+    /// and those of methods.
+    pub fn sample_seen(
+        &mut self,
+        see: impl FnOnce(&Measured, &HashMap<u64, String>, &Methods),
+    ) -> Result<Sample> {
         let stats = binderfs::process_stats(&self.mount)?;
         let read = || state_report::processes(&self.mount);
         let processes = match &mut self.nodes {
@@ -104,7 +125,12 @@ impl Sampler {
         let measured = self.meter.as_mut().map(Meter::take).unwrap_or_default();
         let none = HashMap::new();
         let names = self.nodes.as_ref().map_or(&none, Nodes::names);
-        let mut sample = self.history.sample(&stats, &processes, &measured, names);
+        if let Some(nodes) = &self.nodes {
+            self.methods.interfaces = nodes.interfaces();
+        }
+        see(&measured, names, &self.methods);
+        let named = (names, &self.methods);
+        let mut sample = self.history.sample(&stats, &processes, &measured, named);
         if let Some(services) = self.restarts.ask() {
             wrong::add_restarts(&mut sample, &services);
         }
@@ -186,13 +212,14 @@ impl History {
         stats: &[ProcessStats],
         processes: &[Process],
         measured: &Measured,
-        names: &HashMap<u64, String>,
+        (names, methods): (&HashMap<u64, String>, &Methods),
     ) -> Sample {
         let own = self.known.own();
         let mut rows = self.counted(stats);
         let mut seen = Seen {
             names,
             known: self.known.clone(),
+            methods,
             commands: rows
                 .iter()
                 .map(|(pid, row)| (*pid, row.command.clone()))
@@ -280,6 +307,7 @@ impl History {
             };
         };
         let for_ms = self.ages.age_ms(call);
+        let service = call.node.and_then(|node| seen.names.get(&node));
         let (pid, tid) = match doing {
             Doing::Waits => (call.to_pid, call.to_tid),
             _ => (call.from_pid, call.from_tid),
@@ -292,8 +320,9 @@ impl History {
                 tid,
                 command: seen.command(pid),
                 code: call.code,
+                method: seen.methods.name(service.map(String::as_str), call.code),
                 is_oneway: call.is_oneway,
-                service: call.node.and_then(|node| seen.names.get(&node)).cloned(),
+                service: service.cloned(),
                 for_ms,
                 priority: call.priority.clone(),
             }),
@@ -381,7 +410,12 @@ fn add_rates(rows: &mut BTreeMap<u32, ProcessRow>, measured: &Measured) {
 }
 
 /// What a recording says: what there was at the end of a time, and rates and latencies of it.
-pub fn of_past(past: &Past, span: &Range<u64>, hanging_ms: u64) -> Sample {
+pub fn of_past(
+    past: &Past,
+    span: &Range<u64>,
+    hanging_ms: u64,
+    library: Option<Library>,
+) -> Sample {
     let processes = past.processes(span.end);
     let of_process = |one: &Process| ProcessStats {
         pid: one.pid,
@@ -389,5 +423,10 @@ pub fn of_past(past: &Past, span: &Range<u64>, hanging_ms: u64) -> Sample {
     };
     let stats: Vec<ProcessStats> = processes.iter().map(of_process).collect();
     let mut history = History::new("", hanging_ms, past.known());
-    history.sample(&stats, &processes, &past.measured(span), &past.services())
+    let methods = Methods {
+        library,
+        interfaces: past.interfaces(),
+    };
+    let (measured, names) = (past.measured(span), past.services());
+    history.sample(&stats, &processes, &measured, (&names, &methods))
 }

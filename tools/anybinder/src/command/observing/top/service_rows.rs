@@ -7,7 +7,11 @@ use anybinder_events::event::Priority;
 use anybinder_mount::state_report::{self, Process, Transaction};
 use std::collections::{BTreeMap, HashMap};
 
-fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
+fn methods(
+    calls: &[(&Key, &Calls)],
+    measured: &Measured,
+    name: impl Fn(u32) -> Option<String>,
+) -> Vec<Method> {
     let mut methods: BTreeMap<(u32, bool), Calls> = BTreeMap::new();
     for (key, calls) in calls {
         *methods.entry((key.code, key.is_oneway)).or_default() += *calls;
@@ -15,6 +19,7 @@ fn methods(calls: &[(&Key, &Calls)], measured: &Measured) -> Vec<Method> {
     let mut methods: Vec<Method> = methods
         .into_iter()
         .map(|((code, is_oneway), calls)| Method {
+            name: name(code),
             code,
             is_oneway,
             calls_per_s: measured.per_s(calls.calls),
@@ -100,7 +105,7 @@ pub fn services(
                 latency: awaited.latency(),
                 waiting: node.pending.len() + process.pending.iter().filter(of_node).count(),
                 restarts: None,
-                methods: methods(&calls, measured),
+                methods: methods(&calls, measured, |code| seen.methods.name(Some(name), code)),
                 callers: callers(node, &calls, measured, seen, own),
                 backlog: seen.backlogs.get(&node.id).cloned(),
                 priority: priority.map(Priority::word),

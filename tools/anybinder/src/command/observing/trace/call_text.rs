@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a call says: its data read by the types of `.aidl` files, or else as objects and bytes.
-use crate::command::observing::system::text::code_name;
+use crate::command::observing::system::methods;
 use anybinder_cli::output::note;
 use anybinder_events::calls::Call;
 use anybinder_events::event::{TF_CLEAR_BUF, TF_STATUS_CODE};
@@ -34,6 +34,8 @@ pub enum Which {
 /// Reads the data of calls.
 pub struct Reader {
     library: Option<Library>,
+    /// What is known without `.aidl` files.
+    own: Library,
     which: Which,
     /// Whether it has said how data is shown that is to be cleared.
     has_said: Cell<bool>,
@@ -88,13 +90,13 @@ fn descriptor(reply: &Payload) -> Side<std::result::Result<Answer, Exception>> {
 /// What a parcel is read by.
 struct Types<'a> {
     library: &'a Library,
-    interface: Rc<Interface>,
+    entry: Arc<Entry>,
     called: Called,
 }
 
 impl Types<'_> {
     fn misfit(&self, err: &str) -> String {
-        let (name, interface) = (&self.called.method.name, &self.interface.entry.name);
+        let (name, interface) = (&self.called.method.name, &self.entry.name);
         format!("does not fit {name} of {interface}: {err}")
     }
 
@@ -108,12 +110,7 @@ impl Types<'_> {
         let bytes = payload.bytes.get(start..).unwrap_or_default();
         let mut decoder = Decoder::new(bytes, Some(self.library));
         decoder.is_cut = payload.missing() > 0;
-        match read(
-            self.library,
-            &self.interface.entry,
-            &self.called,
-            &mut decoder,
-        ) {
+        match read(self.library, &self.entry, &self.called, &mut decoder) {
             Ok(_) if decoder.is_cut && !decoder.has_stopped() => {
                 Side::Bytes(Some(self.misfit("bytes are left over")))
             }
@@ -139,6 +136,7 @@ impl Reader {
     pub fn new(library: Option<Library>, which: Which) -> Self {
         Reader {
             library,
+            own: Library::of_service_manager(),
             which,
             has_said: Cell::new(false),
             interfaces: RefCell::default(),
@@ -194,19 +192,38 @@ impl Reader {
         Some(made)
     }
 
-    /// The name of a method.
-    pub fn method(&self, descriptor: &str, code: u32) -> Option<String> {
-        let types = self.types(Some(descriptor), code)?;
-        Some(types.called.method.name)
+    /// The name of the method that a call calls.
+    pub fn method(&self, call: &Call) -> Option<String> {
+        let descriptor = call.interface.as_deref().unwrap_or_default();
+        let start = header::find(&call.request_data.bytes).map_or(0, |(_, start)| start);
+        let types = self.types(descriptor, call.code, (&call.request_data, start));
+        let declared = types.map(|types| types.called.method.name);
+        declared.or_else(|| methods::known(descriptor, call.code))
     }
 
-    fn types(&self, descriptor: Option<&str>, code: u32) -> Option<Types<'_>> {
-        let interface = self.interface(descriptor?)?;
-        Some(Types {
-            library: self.library.as_ref()?,
-            called: interface.methods.get(&code)?.clone(),
-            interface,
-        })
+    /// The types of a call whose data is `request`, and its arguments begin at `start`.
+    fn types(&self, descriptor: &str, code: u32, request: (&Payload, usize)) -> Option<Types<'_>> {
+        if let (Some(library), Some(interface)) = (&self.library, self.interface(descriptor)) {
+            return Some(Types {
+                library,
+                called: interface.methods.get(&code)?.clone(),
+                entry: interface.entry.clone(),
+            });
+        }
+        let entry = self.own.find(descriptor)?;
+        let of_levels = methods::of_manager(&self.own, code).into_iter();
+        let mut types = of_levels.map(|called| Types {
+            library: &self.own,
+            called,
+            entry: entry.clone(),
+        });
+        // Which of them it is, the arguments tell.
+        let fits = |types: &Types| {
+            let (payload, start) = request;
+            let read = types.side(payload, start, method::arguments);
+            start > 0 && matches!(read, Side::Read { .. })
+        };
+        types.find(fits)
     }
 
     /// Reads both directions of a call, from as much of its data as `request` and `reply` have.
@@ -216,7 +233,8 @@ impl Reader {
             None => (None, 0),
         };
         let interface = named.or_else(|| call.interface.clone().filter(|name| !name.is_empty()));
-        let types = self.types(interface.as_deref(), call.code);
+        let name = interface.as_deref().unwrap_or_default();
+        let types = self.types(name, call.code, (request, start));
         let of_type = |reply: &Payload| match &types {
             Some(types) => types.side(reply, 0, method::answer),
             None if call.code == INTERFACE => descriptor(reply),
@@ -247,7 +265,9 @@ impl Reader {
                 .is_some_and(|types| types.called.method.result.path == "void"),
             method: match types {
                 Some(types) => Some(types.called.method.name),
-                None => (call.code == INTERFACE).then(|| code_name(INTERFACE)),
+                None => methods::of_all(call.code)
+                    .filter(|_| call.code == INTERFACE)
+                    .map(str::to_string),
             },
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call as one line of text.
-use crate::command::observing::system::text::{code_name, duration};
+use crate::command::observing::system::text::{duration, method_name};
 use anybinder_events::calls::Call;
 use anybinder_events::event::Priority;
 use anybinder_events::thread_names::Thread;
@@ -92,7 +92,7 @@ pub fn line(call: &Call, method: Option<&str>, own_ns: Option<u64>) -> String {
         "{}{to} {}{interface} {}({} B{}) = {}{time}{own}{}",
         party(&call.from),
         target(call),
-        method.map_or_else(|| code_name(call.code), str::to_string),
+        method_name(method, call.code),
         call.size,
         passed(call.objects, call.files),
         outcome(call),
@@ -146,7 +146,7 @@ mod tests {
         assert!(text.contains(" my.IService add(100 B"), "{text}");
         assert!(text.ends_with(" in 85.2 us, 5.2 us of its own"), "{text}");
         let text = line(&failed, None, None);
-        assert!(text.contains("object 4 _PNG(100 B"), "{text}");
+        assert!(text.contains("object 4 ping(100 B"), "{text}");
         assert!(
             text.contains("= FAILED_REPLY (No space left on device"),
             "{text}"

@@ -2,7 +2,7 @@
 //! The table of methods: how often each was called, how fast, with how many bytes, and which calls
 //! are not over.
 use super::line::target;
-use crate::command::observing::system::text::{code_name, duration};
+use crate::command::observing::system::text::{duration, method_name};
 use anybinder_cli::output::harmless;
 use anybinder_events::calls::Call;
 use hdrhistogram::Histogram;
@@ -212,7 +212,7 @@ impl Summary {
                 row.bytes,
                 row.unfinished,
                 time(row.oldest_ns),
-                row.method.clone().unwrap_or_else(|| code_name(row.code)),
+                method_name(row.method.as_deref(), row.code),
             )
             .expect("a string takes everything");
         }

@@ -54,7 +54,7 @@ impl Payloads {
 
     /// The name of the method that a call calls, if its interface and types are known.
     pub fn method(&self, call: &Call) -> Option<String> {
-        self.reader.method(call.interface.as_deref()?, call.code)
+        self.reader.method(call)
     }
 
     /// Says what is wrong with the `.aidl` files that were looked into.
@@ -127,7 +127,7 @@ impl Payloads {
             }
             _ => {}
         }
-        document["method"] = json!(read.method);
+        document["method"] = json!(read.method.or_else(|| self.method(call)));
         document["request"] = Value::from(request);
         document["reply"] = Value::from(reply);
     }

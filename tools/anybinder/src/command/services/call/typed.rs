@@ -3,10 +3,13 @@
 use super::callback::{Calls, Received};
 use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
 use super::request::{called_as, exception_error, Arguments, Call, ObjectArgument};
-use crate::command::services::interface_files::{interface, open, say_doubts, signature};
+use super::untyped::code_of;
+use crate::command::observing::system::methods;
+use crate::command::services::interface_files::{interface, say_doubts, say_version, signature};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
+use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::syntax::Direction;
@@ -24,6 +27,9 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError};
+
+/// The name under which a service manager registers itself.
+const MANAGER: &str = "manager";
 
 #[derive(Serialize)]
 struct Answer {
@@ -172,11 +178,43 @@ fn declaration(library: &Library, arguments: &Arguments, service: &SIBinder) -> 
     let descriptor = descriptor_of(service)
         .map_err(|err| device::call_error(&format!("{} does not answer", arguments.name), err))?;
     let name = arguments.interface.as_deref().unwrap_or(&descriptor);
-    interface(library, name, &descriptor)
+    let entry = interface(library, name, &descriptor)?;
+    say_version(&entry, service, device::speaker_of(&arguments.name).into());
+    Ok(entry)
+}
+
+/// Whether a call is by types: by `.aidl` files, or one of the service manager by a name. Those of
+/// the environment are only for methods that are named.
+pub fn is_typed(arguments: &Arguments) -> bool {
+    let is_named = code_of(&arguments.method).is_err();
+    let is_untyped = arguments.reply.is_some() || arguments.no_header || !is_named;
+    let is_known = arguments.name == MANAGER || !arguments.aidl.or_environment().paths.is_empty();
+    !arguments.aidl.paths.is_empty() || (is_known && !is_untyped)
+}
+
+/// The method with a name or a code; one of the service manager by the numbering of its level.
+fn wanted(library: &Library, entry: &Entry, arguments: &Arguments) -> Result<Called> {
+    if let Ok(code) = code_of(&arguments.method) {
+        let methods = library.methods(entry).unwrap_or_default();
+        if let Some(called) = methods.into_iter().find(|one| one.code == code) {
+            return Ok(called);
+        }
+    }
+    let called = method_named(library, entry, &arguments.method)?;
+    if !arguments.aidl.or_environment().paths.is_empty() {
+        return Ok(called);
+    }
+    let level = device::foreign().map_or_else(Level::default, |foreign| foreign.level);
+    let code = methods::manager_code(level, &arguments.method).ok_or_else(|| {
+        let what = format!("A service manager of {level} has no {}.", arguments.method);
+        Error::new(what).of(Kind::CallFailed)
+    })?;
+    Ok(Called { code, ..called })
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let library = open(&arguments.aidl)?;
+    let library = methods::library(&arguments.aidl)?;
+    let library = library.unwrap_or_else(Library::of_service_manager);
     let name = &arguments.name;
     let device = &arguments.device.device;
     // A thread for calls of new objects.
@@ -184,7 +222,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let service = device::look_up(&context.mount, device, name)?;
     ProcessState::start_thread_pool();
     let entry = declaration(&library, arguments, &service)?;
-    let called = method_named(&library, &entry, &arguments.method)?;
+    let called = wanted(&library, &entry, arguments)?;
     let (speaker, format) = arguments.format(&service)?;
     let parcel = write(&library, &entry, &called, (&arguments.arguments, format))?;
     let is_oneway = arguments.oneway || called.method.is_oneway;
