@@ -35,6 +35,9 @@ mknod -m 666 /dev/null c 1 3
 mknod -m 666 /dev/urandom c 1 9
 mkdir /dev/binderfs
 "$service" is-wanted
+"$service" is-managed
+(export ANDROID=yes; ! "$service" is-managed)
+ANDROID=yes MANAGED_DEVICES=host "$service" is-managed
 "$daemon" /dev/binderfs --devices binder
 trap 'kill $(daemons)' EXIT
 "$service" add-links

@@ -305,3 +305,29 @@ def test_up_with_wrong_options_leaves_nothing(absent, words, said):
 
 def test_a_second_service_manager(present):
     present(12, "has a service manager already", "servicemanager")
+
+
+def test_android_in_a_container(system):
+    """The settings, and whether a service manager of ours is where Android's has to be."""
+    link = "for one in binder hwbinder vndbinder; do ln -s binderfs/$one /dev/$one; done"
+    noted = "mount -t tmpfs tmpfs /var/lib; mkdir /var/lib/waydroid; " \
+        "echo binder = bonder >/var/lib/waydroid/waydroid.cfg; ln -s binderfs/binder /dev/bonder"
+    in_the_way = "no  *{}: a service manager of anybinder stands where Android's has to"
+    waydroid = "container", "waydroid"
+    system(0, "", "up", "--mode", "0660")
+    system(4, "node  *no  *.dev.binder does not exist -> ", *waydroid)
+    system.shell(0, "", link)
+    system(4, "node  *no  *.dev.binder is not for all users -> MODE=0666", *waydroid)
+    text = system(4, f"manager  *{in_the_way.format('hwbinder')} -> .*ANDROID=yes", *waydroid)
+    assert "binder = binder\nvndbinder = vndbinder\nhwbinder = hwbinder\n" in text
+    assert "\nandroid " not in system(0, "", "doctor")
+    system.shell(0, "", noted)
+    system(0, f"^android  *{in_the_way.format('hwbinder')}", "doctor")
+    system(0, "", "down")
+    system(0, "", "up", "--mode", "0666", "--managers", "")
+    text = system(0, "^binder = bonder$", *waydroid)
+    assert text.count("none is there yet") == 3 and text.count("for all users") == 3, text
+    assert "\nandroid " not in system(0, "", "doctor")
+    with open("/proc/filesystems", encoding="ascii") as file:
+        is_mountable = "binder" in file.read().split()
+    system(0 if is_mountable else 4, "^binderfs ", "container", "redroid")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder container`: the arguments that give a container the devices of a mount.
+pub mod android;
 mod documents;
 
+use super::doctor::finding::{Check, State};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{note, say_lines};
 use anybinder_mount::context::Context;
@@ -32,12 +34,19 @@ pub enum Tool {
     Cdi,
     /// Manifests of the device plugin
     Kubernetes,
+    /// Android with service managers of its own: the settings, and whether they hold
+    Waydroid,
+    /// The same, of an image that mounts binderfs itself
+    Redroid,
 }
 
 impl Tool {
     /// Whether what is printed goes to a file.
     fn is_document(self) -> bool {
-        matches!(self, Tool::Lxc | Tool::Cdi | Tool::Kubernetes)
+        matches!(
+            self,
+            Tool::Lxc | Tool::Cdi | Tool::Kubernetes | Tool::Waydroid
+        )
     }
 }
 
@@ -68,6 +77,9 @@ struct Output {
     /// kubernetes.
     arguments: Vec<String>,
     notes: Vec<String>,
+    /// Whether what Android needs is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<Check>,
 }
 
 /// A device of the mount: files of a daemon, or nodes of a kernel's driver.
@@ -204,8 +216,8 @@ fn shared(tool: Tool, offer: Offer) -> Vec<String> {
         Tool::Bwrap => of_bwrap(offer),
         Tool::SystemdNspawn => of_nspawn(offer),
         Tool::Cdi => vec![documents::cdi_of(offer)],
-        // Not by the devices that there are: the plugin makes them.
-        Tool::Kubernetes => Vec::new(),
+        // Not by the devices that there are: the plugin makes them, or Android names its own.
+        Tool::Kubernetes | Tool::Waydroid | Tool::Redroid => Vec::new(),
     }
 }
 
@@ -227,7 +239,7 @@ fn own(tool: Tool) -> Vec<String> {
         Tool::Bwrap => &["--dev-bind", "/dev/fuse", "/dev/fuse"],
         Tool::SystemdNspawn => &["--bind=/dev/fuse", "--property=DeviceAllow=/dev/fuse"],
         Tool::Cdi => return vec![documents::cdi_for_own()],
-        Tool::Kubernetes => &[],
+        Tool::Kubernetes | Tool::Waydroid | Tool::Redroid => &[],
     };
     words.iter().map(|word| word.to_string()).collect()
 }
@@ -345,6 +357,7 @@ fn for_kubernetes(context: &Context, arguments: &Arguments) -> Result<Output> {
         tool,
         arguments: vec![manifests.text()],
         notes: vec!["docs/CONTAINERS.md says how to make the image, and what pods ask for".into()],
+        checks: Vec::new(),
     })
 }
 
@@ -353,11 +366,20 @@ fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
     if tool == Tool::Kubernetes {
         return for_kubernetes(context, arguments);
     }
+    if matches!(tool, Tool::Waydroid | Tool::Redroid) {
+        return Ok(Output {
+            tool,
+            arguments: android::settings(tool),
+            notes: Vec::new(),
+            checks: android::checks(&context.mount, tool)?,
+        });
+    }
     if arguments.own {
         return Ok(Output {
             tool,
             arguments: own(tool),
             notes: vec!["in the container: anybinder up, then anybinder run -- CMD".into()],
+            checks: Vec::new(),
         });
     }
     let mount = &context.mount;
@@ -379,6 +401,7 @@ fn describe(context: &Context, arguments: &Arguments) -> Result<Output> {
         tool,
         arguments: shared(tool, offer),
         notes,
+        checks: Vec::new(),
     })
 }
 
@@ -388,11 +411,19 @@ fn print(output: &Output) {
     for one in &output.notes {
         note(format_args!("note: {one}"));
     }
+    for check in &output.checks {
+        note(check.line());
+    }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    context.show(&describe(context, arguments)?, print);
-    Ok(ExitCode::SUCCESS)
+    let output = describe(context, arguments)?;
+    context.show(&output, print);
+    let is_bad = output.checks.iter().any(|check| check.state == State::No);
+    Ok(match is_bad {
+        true => ExitCode::from(Kind::NotWorking.exit_status()),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 #[cfg(test)]
@@ -414,7 +445,8 @@ mod tests {
     fn each_tool_gets_each_device_at_both_places() {
         let names = ["binder".to_string(), "hwbinder".to_string()];
         let tools = Tool::value_variants().iter();
-        for tool in tools.filter(|tool| **tool != Tool::Kubernetes) {
+        let others = [Tool::Kubernetes, Tool::Waydroid, Tool::Redroid];
+        for tool in tools.filter(|tool| !others.contains(tool)) {
             for devices in [Devices::Files, Devices::Nodes { major: 511 }] {
                 for is_whole in [true, false] {
                     let text = shared(*tool, offer(&names, devices, is_whole)).join(" ");

@@ -3,7 +3,7 @@
 //! what this machine can do, a line for each question, and what to change where it cannot.
 mod devices;
 pub mod diagnosis;
-mod finding;
+pub mod finding;
 mod gbinder;
 mod kernel;
 mod kernel_driver;

@@ -3,9 +3,10 @@
 //! it too.
 use super::finding::{Check, State};
 use super::{devices, gbinder, kernel, kernel_driver, server, user};
+use crate::command::instance::container::android;
 use anybinder_cli::error::{Kind, Result};
 use anybinder_mount::context::Context;
-use anybinder_mount::device_check::DeviceCheck;
+use anybinder_mount::device_check::{DeviceCheck, ManagerState};
 use anybinder_mount::instance;
 use serde::Serialize;
 
@@ -67,6 +68,12 @@ pub fn diagnose(context: &Context) -> Result<Diagnosis> {
     let mut checks = vec![kernel::version(), driver, kernel::mount(mount)];
     checks.extend(tried.checks(mount));
     checks.extend(server::server(mount));
+    let answering = tried
+        .devices()
+        .iter()
+        .filter(|one| one.state == ManagerState::Answers);
+    let answering: Vec<String> = answering.map(|one| one.device.clone()).collect();
+    checks.extend(android::in_the_way(mount, &answering));
     let devices = tried.devices().to_vec();
     let is_trial_bad = matches!(tried, devices::Tried::Temporary(_)) && problem.is_some();
     let daemon = can_start && !is_trial_bad;
@@ -90,17 +97,7 @@ pub fn diagnose(context: &Context) -> Result<Diagnosis> {
 impl Diagnosis {
     /// The answers, a line each.
     pub fn lines(&self) -> Vec<String> {
-        let line = |check: &Check| {
-            let state = match check.state {
-                State::Ok => "ok",
-                State::Limited => "limited",
-                State::No => "no",
-            };
-            let advice = check.advice.as_ref();
-            let advice = advice.map_or(String::new(), |advice| format!(" -> {advice}"));
-            format!("{:<12} {state:<8} {}{advice}", check.name, check.text)
-        };
-        self.checks.iter().map(line).collect()
+        self.checks.iter().map(Check::line).collect()
     }
 
     /// What `anybinder doctor` prints, for a report.

@@ -40,6 +40,18 @@ impl Check {
         }
     }
 
+    /// For people.
+    pub fn line(&self) -> String {
+        let state = match self.state {
+            State::Ok => "ok",
+            State::Limited => "limited",
+            State::No => "no",
+        };
+        let advice = self.advice.as_ref();
+        let advice = advice.map_or(String::new(), |advice| format!(" -> {advice}"));
+        format!("{:<12} {state:<8} {}{advice}", self.name, self.text)
+    }
+
     pub fn no(name: &'static str, text: impl Into<String>, advice: impl Into<String>) -> Self {
         Check {
             state: State::No,
