@@ -6,6 +6,7 @@ use anybinder_mount::context::Context;
 use std::process::ExitCode;
 
 pub mod graph;
+mod metrics;
 pub mod ps;
 pub mod report;
 pub mod system;
@@ -25,6 +26,8 @@ pub enum Command {
     Graph(graph::Arguments),
     /// Print a line whenever a service appears, dies or is replaced
     Watch(watch::Arguments),
+    /// Serve calls, errors, latencies and what fills up as a page for Prometheus
+    Metrics(metrics::Arguments),
     /// Write what a report of an error needs into one file, nothing private in it
     Report(report::Arguments),
 }
@@ -33,6 +36,7 @@ impl Command {
     pub fn run_mode(&self, json: bool) -> RunMode {
         match self {
             Command::Trace(_) | Command::Watch(_) => LONG,
+            Command::Metrics(_) => ENDLESS,
             // However long it takes to read a recording.
             Command::Top(arguments) if arguments.from.is_some() => LONG,
             Command::Graph(arguments) if arguments.from.is_some() => LONG,
@@ -48,6 +52,7 @@ impl Command {
             Command::Trace(arguments) => trace::run(context, arguments),
             Command::Graph(arguments) => graph::run(context, arguments),
             Command::Watch(arguments) => watch::run(context, arguments),
+            Command::Metrics(arguments) => metrics::run(context, arguments),
             Command::Report(arguments) => report::run(context, arguments),
         }
     }

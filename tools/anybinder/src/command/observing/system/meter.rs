@@ -101,6 +101,20 @@ impl Calls {
         }
     }
 
+    /// How many calls took at most so long.
+    pub fn count_within(&self, us: u64) -> u64 {
+        self.times.count_between(0, us * 1000)
+    }
+
+    /// How many calls have a time, and all times together.
+    pub fn timed(&self) -> u64 {
+        self.times.len()
+    }
+
+    pub fn sum_s(&self) -> f64 {
+        self.times.mean() * self.times.len() as f64 / 1e9
+    }
+
     /// None if no call has ended.
     pub fn latency(&self) -> Option<Latency> {
         latency(&self.times)
