@@ -141,6 +141,20 @@ def test_dumpsys_of_services(bus):
     assert re.search(r" --proto\n", text) and "DUMP OF SERVICE manager" not in text, text
     assert re.search(rf"s was the duration of dumpsys {PEER}, ending at: "
                      r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$", text, re.M), text
+    assert bus.run("dumpsys", "--stability", PEER) == "system stability\n"
+    assert re.match(r"Client PIDs: \d+", bus.run("dumpsys", "--clients", PEER))
+    name = "anybinder.test.critical"
+
+    def serve(ready):
+        client = Named(bus.path())
+        critical = 1
+        add = lambda parcel: parcel.string(name).binder(SERVICE).i32(0).i32(critical)
+        assert client.done("add", add) == 0
+        ready()
+        client.serve_until_killed()
+
+    with ready_child(serve):
+        assert bus.run("dumpsys", "-l", "--priority", "CRITICAL").split("\n  ")[1:] == [f"{name}\n"]
     name = "anybinder.test.stopped"
     service = bus.serve(name)
     service.send_signal(signal.SIGSTOP)
@@ -436,3 +450,12 @@ def test_restarts_are_counted(bus):
         assert "RESTARTS" in table and line.split()[-1] == "3", table
         contains(bus.run("report"), f"\n== restarts of services in the last minute\n{one.pid}: 3\n",
                  f"RESTARTS {one.pid}: a service of it was restarted 3 times")
+
+
+def test_lshal_waits_for_its_service(bus):
+    if bus.is_kernel:
+        pytest.skip("the service manager of HIDL is on the daemon")
+    manager = "android.hidl.manager@1.0::IServiceManager"
+    assert bus.run("lshal", "list") == bus.run("lshal")
+    contains(bus.run("lshal", "wait", manager), f"{manager}/default is registered")
+    contains(bus.run("--timeout", "1", "lshal", "wait", "a@1.0::INone", status=9), "a@1.0::INone")

@@ -143,6 +143,16 @@ impl Stability {
         }
     }
 
+    /// As Android names it.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            0 => "undeclared stability",
+            0x03 => "vendor stability",
+            0x0c => "system stability",
+            _ => "vintf stability",
+        }
+    }
+
     /// From Android 11 on, no client calls a binder without a declared stability, so that a service
     /// of an older level is handed on as one of the system.
     pub fn or_system(self) -> Stability {

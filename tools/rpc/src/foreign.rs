@@ -139,14 +139,31 @@ fn debug_info(context: &SIBinder, code: u32) -> Result<Vec<Listed>> {
     }
 }
 
+/// The names of the services that were registered with one of these dump priorities.
+fn names_at(context: &SIBinder, level: Level, priorities: i32) -> Result<Vec<String>> {
+    let code = numbering::code(level, Method::ListServices).ok_or(StatusCode::BadType)?;
+    call(context, code, |request| request.write_i32(priorities))?.read()
+}
+
+/// The same of the open device.
+///
+/// * `foreign`: its service manager, if that is one
+pub fn names(foreign: Option<&Foreign>, priorities: i32) -> Result<Vec<String>> {
+    let own = ProcessState::as_self().context_object()?;
+    let context = foreign.map_or(&own, |foreign| &foreign.context);
+    names_at(
+        context,
+        foreign.map_or_else(Level::default, |foreign| foreign.level),
+        priorities,
+    )
+}
+
 /// The services by the numbering of a level; fails at a service manager of another one.
 fn list_at(context: &SIBinder, level: Level) -> Result<Vec<Listed>> {
     if let Some(code) = numbering::code(level, Method::GetServiceDebugInfo) {
         return debug_info(context, code);
     }
-    let code = numbering::code(level, Method::ListServices).ok_or(StatusCode::BadType)?;
-    let mut reply = call(context, code, |request| request.write_i32(PRIORITY_ALL))?;
-    let names: Vec<String> = reply.read()?;
+    let names = names_at(context, level, PRIORITY_ALL)?;
     let listed = |name| Listed { name, pid: None };
     Ok(names.into_iter().map(listed).collect())
 }

@@ -25,8 +25,8 @@ pub enum Command {
     Service(service::Arguments),
     /// List the services, or run a shell command of one
     Cmd(Cmd),
-    /// List the HIDL services, with their threads and processes
-    Lshal,
+    /// List the HIDL services, with their threads and processes, or wait for one
+    Lshal(lshal::Arguments),
 }
 
 impl Command {
@@ -42,7 +42,7 @@ impl Command {
             Command::Dumpsys(arguments) => dumpsys::run(context, arguments),
             Command::Service(arguments) => service::run(context, arguments),
             Command::Cmd(arguments) => cmd(context, arguments),
-            Command::Lshal => lshal::run(context),
+            Command::Lshal(arguments) => lshal::run(context, arguments),
         }
     }
 }
@@ -86,16 +86,14 @@ fn services_on(context: &Context, device: &str) -> Result<Vec<list::Service>> {
     list::services()
 }
 
-/// Prints the names of the services, and returns them.
-fn print_names(context: &Context, device: &str) -> Result<Vec<list::Service>> {
-    let services = services_on(context, device)?;
+/// Prints the names of services.
+fn print_names(context: &Context, services: &[list::Service]) {
     context.show(&services, |services| {
         say("Currently running services:");
         services
             .iter()
             .for_each(|one| say(format_args!("  {}", one.name)));
     });
-    Ok(services)
 }
 
 /// A service, asked for by its name at the service manager alone: the service may hang.
@@ -133,7 +131,8 @@ fn threads_in_use(processes: &[state_report::Process], device: &str, pid: i32) -
 fn cmd(context: &Context, arguments: &Cmd) -> Result<ExitCode> {
     let asked = &arguments.asked;
     if asked.list {
-        return print_names(context, &asked.device.device).map(|_| ExitCode::SUCCESS);
+        print_names(context, &services_on(context, &asked.device.device)?);
+        return Ok(ExitCode::SUCCESS);
     }
     let Some((name, words)) = asked.words.split_first() else {
         let advice = "Use -l to list all services.";

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder dumpsys`: what `dump` does, for all services or one.
-use super::{print_names, registered, threads_in_use, Asked};
+use super::{print_names, registered, services_on, threads_in_use, Asked};
+use crate::command::observing::system::nodes::Nodes;
 use crate::command::services::list::Service;
 use crate::command::{Limit, RunMode, SHORT};
 use anybinder_cli::error::{Doing, Kind, Result};
 use anybinder_cli::output::note;
 use anybinder_cli::output::say;
+use anybinder_client::device;
+use anybinder_client::raw_manager::{stability_of, RawManager};
 use anybinder_mount::context::Context;
-use anybinder_mount::state_report;
+use anybinder_mount::state_report::{self, Node};
+use anybinder_rpc::foreign;
+use clap::ValueEnum;
 use serde::Serialize;
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
@@ -32,6 +37,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SERVICE,...", value_delimiter = ',')]
     skip: Vec<String>,
 
+    /// Only services that were registered with this priority, which are told it
+    #[arg(long, value_enum, ignore_case = true, value_name = "LEVEL")]
+    priority: Option<Priority>,
+
     /// Ask the services for dumps in the format of protocol buffers
     #[arg(long)]
     proto: bool,
@@ -44,16 +53,36 @@ pub struct Arguments {
     #[arg(long)]
     thread: bool,
 
+    /// Print which parts of the system may call the service instead
+    #[arg(long)]
+    stability: bool,
+
+    /// Print the processes that have a handle of the service instead
+    #[arg(long)]
+    clients: bool,
+
     #[command(flatten)]
     asked: Asked,
 }
 
-/// What --pid and --thread tell.
+/// With which priority services are dumped; the values are the bits that they register with.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "UPPER")]
+enum Priority {
+    Critical = 1,
+    High = 2,
+    Normal = 4,
+}
+
+/// What --pid, --thread, --stability and --clients tell.
 #[derive(Serialize)]
-struct Process {
+struct Facts {
     pid: i32,
     threads_in_use: usize,
     threads: usize,
+    /// These two only if they are asked for.
+    stability: Option<&'static str>,
+    clients: Vec<u32>,
 }
 
 /// The time of day here, as Android's command prints it.
@@ -87,22 +116,48 @@ impl Arguments {
         }
     }
 
-    fn process(&self, context: &Context, pid: i32) -> Result<ExitCode> {
-        let device = &self.asked.device.device;
+    /// The processes that have a handle of a service, but for this one.
+    fn clients(&self, context: &Context, name: &str) -> Result<Vec<u32>> {
+        let mut nodes = Nodes::open(context, &self.asked.device.device)?;
+        let processes = nodes.update(|| state_report::processes(&context.mount))?;
+        let all = processes.iter().flat_map(|process| &process.nodes);
+        let is_it = |node: &&Node| nodes.names().get(&node.id).is_some_and(|one| one == name);
+        let holders = all.filter(is_it).flat_map(|node| node.holders.clone());
+        Ok(holders.filter(|pid| *pid != std::process::id()).collect())
+    }
+
+    fn facts(&self, context: &Context, service: &Service) -> Result<ExitCode> {
+        let (device, pid) = (&self.asked.device.device, service.place.pid);
         let (threads_in_use, threads) =
             threads_in_use(&state_report::processes(&context.mount)?, device, pid);
-        let process = Process {
+        let object = match self.stability {
+            true => RawManager::open(&context.mount, device)?.look_up(&service.name)?,
+            false => None,
+        };
+        let facts = Facts {
             pid,
             threads_in_use,
             threads,
+            stability: object.map(|object| stability_of(&object).name()),
+            clients: match self.clients {
+                true => self.clients(context, &service.name)?,
+                false => Vec::new(),
+            },
         };
-        context.show(&process, |one| {
+        context.show(&facts, |one| {
             if self.pid {
                 say(one.pid);
             }
             if self.thread {
                 let (used, all) = (one.threads_in_use, one.threads);
                 say(format_args!("Threads in use: {used}/{all}"));
+            }
+            if self.stability {
+                say(one.stability.unwrap_or("unknown stability"));
+            }
+            if self.clients {
+                let pids: Vec<String> = one.clients.iter().map(u32::to_string).collect();
+                say(format_args!("Client PIDs: {}", pids.join(", ")));
             }
         });
         Ok(ExitCode::SUCCESS)
@@ -117,6 +172,9 @@ impl Arguments {
         dump.arg(format!("--device={device}"));
         dump.arg(format!("--max-output={}", self.asked.most.max_output));
         dump.arg("--").arg(name);
+        if let Some(priority) = self.priority {
+            dump.args(["--dump-priority", &format!("{priority:?}").to_uppercase()]);
+        }
         dump.args(self.proto.then_some("--proto")).args(words);
         let status = dump.status().doing(|| "starting `dump`".to_string())?;
         let status = status.code().and_then(|code| u8::try_from(code).ok());
@@ -132,8 +190,8 @@ impl Arguments {
     }
 
     fn show(&self, context: &Context, service: &Service, words: &[String]) -> Result<ExitCode> {
-        match self.pid || self.thread {
-            true => self.process(context, service.place.pid),
+        match self.pid || self.thread || self.stability || self.clients {
+            true => self.facts(context, service),
             false => self.dump(context, &service.name, words),
         }
     }
@@ -145,7 +203,15 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         let service = registered(context, &asked.device.device, name)?;
         return arguments.show(context, &service, words);
     }
-    let services = print_names(context, &asked.device.device)?;
+    let mut services = services_on(context, &asked.device.device)?;
+    if let Some(priority) = arguments.priority {
+        let foreign = device::foreign();
+        let names = foreign::names(foreign.as_ref(), priority as i32);
+        let what = "The service manager does not list its services";
+        let names = names.map_err(|status| device::call_error(what, status))?;
+        services.retain(|one| names.contains(&one.name));
+    }
+    print_names(context, &services);
     if asked.list {
         return Ok(ExitCode::SUCCESS);
     }

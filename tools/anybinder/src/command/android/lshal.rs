@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder lshal`: the services of `hwservicemanager`.
+use super::wait;
 use super::{services_on, threads_in_use};
 use anybinder_cli::error::Result;
 use anybinder_cli::output::say;
@@ -19,7 +20,32 @@ struct Service {
     threads: usize,
 }
 
-pub fn run(context: &Context) -> Result<ExitCode> {
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// List the services
+    List,
+    /// Wait until a service is registered
+    Wait {
+        /// Its interface and instance, `/default` if that is left out
+        #[arg(value_name = "INTERFACE/INSTANCE")]
+        name: String,
+    },
+}
+
+pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(Action::Wait { name }) = &arguments.action {
+        let name = match name.contains('/') {
+            true => name.clone(),
+            false => format!("{name}/default"),
+        };
+        return wait::wait(context, &wait::Arguments::of(&name, DEVICE));
+    }
     let services = services_on(context, DEVICE)?;
     let processes = state_report::processes(&context.mount)?;
     let with_threads = |one: super::list::Service| {

@@ -26,6 +26,17 @@ pub struct Arguments {
     device: DeviceOption,
 }
 
+impl Arguments {
+    pub fn of(name: &str, device: &str) -> Arguments {
+        Arguments {
+            name: name.to_string(),
+            device: DeviceOption {
+                device: device.to_string(),
+            },
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Found {
     name: String,
@@ -105,10 +116,7 @@ pub fn wait(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
 pub fn until_registered(context: &Context, device: &DeviceOption, name: &str) -> Result<()> {
     device::open(&context.mount, &device.device, 1)?;
     let manager = device::wait_for_manager(&context.mount, &device.device)?;
-    let arguments = Arguments {
-        name: name.to_string(),
-        device: device.clone(),
-    };
+    let arguments = Arguments::of(name, &device.device);
     wait_for(context, &arguments, (&manager, device::foreign())).map(|_| ())
 }
 
