@@ -91,6 +91,26 @@ def test_the_summary_counts(bus):
     assert summary["lost_events"] == 0, summary
 
 
+def test_the_summary_has_rows_of_what_is_wanted(bus, scratch):
+    file = f"{scratch}/recording"
+    with bus.peer("one.service"), bus.peer("other.service"):
+        call = f"{bus.program} call %s 1 i32 1 i32 1"
+        program = ["sh", "-c", f"{call % 'one.service'}; {call % 'other.service'}"]
+        _, text = bus.trace("--quiet", "--record", file, program=program)
+        assert " -> " not in text, text
+
+    def rows(*by):
+        done = bus.tool("trace", "--from", file, "--json", "--summary", *by)
+        return {(row["target"], row["code"]): row["calls"]
+                for row in json.loads(done.stdout)["methods"]}
+
+    assert {row[0] for row in rows("--by", "caller")} == {"anybinder"}
+    assert 2 in rows().values(), "both have one interface"
+    apart = rows("--by", "method")
+    assert apart[("one.service", 1)] == apart[("other.service", 1)] == 1, apart
+    assert rows("--by", "service")[("one.service", 0)] >= 2
+
+
 def test_a_recording_shows_the_same(bus, scratch):
     file = f"{scratch}/recording"
     wanted = "--json", "--process", "python"

@@ -39,6 +39,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use summary::By;
 use tree::{Leveled, Tree};
 use typed_payload::Payloads;
 
@@ -67,6 +68,14 @@ pub struct Arguments {
     /// Show only the methods of the table that took most time in total
     #[arg(long, value_name = "N", requires = "summary")]
     top: Option<usize>,
+
+    /// What has a row in the table [default: a method of an interface]
+    #[arg(long, value_enum, value_name = "WHAT", requires = "summary")]
+    by: Option<By>,
+
+    /// Print no calls, but keep them
+    #[arg(long, requires = "record", conflicts_with = "summary")]
+    quiet: bool,
 
     /// Show calls below those that they are made to serve, as with CMD
     #[arg(long, conflicts_with = "summary")]
@@ -232,7 +241,8 @@ fn show(context: &Context, arguments: &Arguments) -> Result<Show> {
     Ok(Show::new(show::Shown {
         json: context.json,
         beside: !arguments.command.is_empty(),
-        summary: arguments.summary.then_some(arguments.top),
+        summary: arguments.summary.then_some((arguments.top, arguments.by)),
+        quiet: arguments.quiet,
         data: arguments.payload.is_some(),
         payloads,
     }))

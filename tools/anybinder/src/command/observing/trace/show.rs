@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls as lines of text or JSON.
 use super::line::line;
-use super::summary::Summary;
+use super::summary::{By, Summary};
 use super::tree::Leveled;
 use super::typed_payload::Payloads;
 use anybinder_cli::error::{Doing, Result};
@@ -16,8 +16,10 @@ pub struct Shown {
     pub json: bool,
     /// A program of the user's has standard output.
     pub beside: bool,
-    /// A table, of so many methods if that is limited.
-    pub summary: Option<Option<usize>>,
+    /// A table, of so many rows if that is limited, and of what.
+    pub summary: Option<(Option<usize>, Option<By>)>,
+    /// Nothing is shown.
+    pub quiet: bool,
     /// What is passed, too.
     pub data: bool,
     pub payloads: Payloads,
@@ -38,7 +40,7 @@ impl Show {
             false => Box::new(std::io::BufWriter::new(std::io::stdout())),
         };
         Show {
-            summary: shown.summary.map(Summary::new),
+            summary: shown.summary.map(|(top, by)| Summary::new(top, by)),
             shown,
             output,
             start_ns: None,
@@ -61,6 +63,9 @@ impl Show {
     pub fn call(&mut self, one: &Leveled, names: &Names, now_ns: u64) -> Result<()> {
         let payloads = &self.shown.payloads;
         let call = &one.call;
+        if self.shown.quiet {
+            return Ok(());
+        }
         if let Some(summary) = &mut self.summary {
             summary.add(call, now_ns, || payloads.method(call));
             return Ok(());

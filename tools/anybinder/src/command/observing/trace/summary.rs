@@ -5,6 +5,7 @@ use super::line::target;
 use crate::command::observing::system::text::{duration, method_name};
 use anybinder_cli::output::harmless;
 use anybinder_events::calls::Call;
+use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -12,6 +13,17 @@ use std::fmt::Write;
 
 /// Longer calls count as this long.
 const MAX_NS: u64 = 3_600_000_000_000;
+
+/// What has a row of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A service, whatever its methods
+    Service,
+    /// A method of a service, also where several have one interface
+    Method,
+    /// A program that calls
+    Caller,
+}
 
 struct Method {
     name: Option<String>,
@@ -65,6 +77,8 @@ pub struct Summary {
     methods: HashMap<(String, u32), Method>,
     /// How many rows are wanted.
     top: Option<usize>,
+    /// None: a method of an interface, whatever service has it.
+    by: Option<By>,
     /// The time of the latest look.
     last_ns: u64,
 }
@@ -102,9 +116,10 @@ fn group(call: &Call) -> String {
 }
 
 impl Summary {
-    pub fn new(top: Option<usize>) -> Self {
+    pub fn new(top: Option<usize>, by: Option<By>) -> Self {
         Summary {
             top,
+            by,
             ..Summary::default()
         }
     }
@@ -112,19 +127,31 @@ impl Summary {
     /// `now_ns`: the time. `name` looks for the name of the method.
     pub fn add(&mut self, call: &Call, now_ns: u64, name: impl Fn() -> Option<String>) {
         self.last_ns = self.last_ns.max(now_ns);
-        let mut key = (group(call), call.code);
+        let service = || call.service.clone().unwrap_or_else(|| group(call));
+        let (row, code) = match self.by {
+            None => (group(call), call.code),
+            Some(By::Method) => (service(), call.code),
+            Some(By::Service) => (service(), 0),
+            Some(By::Caller) => (call.from.process.clone(), 0),
+        };
+        let mut key = (row.clone(), code);
         // A caller may use any number of codes, and a service of names.
         if self.methods.len() >= MOST_METHODS && !self.methods.contains_key(&key) {
             key = (OTHERS.to_string(), 0);
         }
-        let target = call
-            .service
-            .as_ref()
-            .map_or_else(|| group(call), String::clone);
+        let target = match self.by {
+            None => service(),
+            Some(_) => row,
+        };
+        let is_method = matches!(self.by, None | Some(By::Method));
         let method = self.methods.entry(key).or_insert_with(|| Method {
-            name: name(),
+            name: name().filter(|_| is_method),
             target: Some(target.clone()),
-            interface: call.interface.clone().unwrap_or_default(),
+            interface: call
+                .interface
+                .clone()
+                .filter(|_| is_method)
+                .unwrap_or_default(),
             calls: 0,
             errors: 0,
             bytes: 0,
@@ -201,9 +228,13 @@ impl Summary {
                 name if name.is_empty() || name == row.target => harmless(&row.target),
                 name => format!("{} {}", harmless(&row.target), harmless(name)),
             };
+            let method = match self.by {
+                None | Some(By::Method) => method_name(row.method.as_deref(), row.code),
+                _ => String::new(),
+            };
             writeln!(
                 text,
-                "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}  {of} {}",
+                "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10} {:>6} {:>10}  {of} {method}",
                 row.calls,
                 row.errors,
                 time(row.p50_ns),
@@ -212,7 +243,6 @@ impl Summary {
                 row.bytes,
                 row.unfinished,
                 time(row.oldest_ns),
-                method_name(row.method.as_deref(), row.code),
             )
             .expect("a string takes everything");
         }
@@ -249,7 +279,7 @@ mod tests {
 
     #[test]
     fn objects_that_are_no_services_have_one_row() {
-        let mut summary = Summary::new(None);
+        let mut summary = Summary::new(None, None);
         for node in 1..300 {
             summary.add(&call(node, Some(50)), 0, || None);
         }
