@@ -148,8 +148,8 @@ def test_dumpsys_of_services(bus):
     def serve(ready):
         client = Named(bus.path())
         critical = 1
-        add = lambda parcel: parcel.string(name).binder(SERVICE).i32(0).i32(critical)
-        assert client.done("add", add) == 0
+        assert client.done("add", lambda parcel: parcel.string(name).binder(SERVICE).i32(0)
+                           .i32(critical)) == 0
         ready()
         client.serve_until_killed()
 

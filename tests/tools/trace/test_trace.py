@@ -336,7 +336,7 @@ def test_what_is_passed_is_written_with_its_types(bus, scratch):
             assert wanted.fullmatch(line), (line, wanted)
 
 
-def test_what_is_known_needs_no_types(bus, scratch):
+def test_what_is_known_needs_no_types(bus):
     """Methods of the service manager by the level that the arguments tell, and standard calls."""
     program = ["sh", "-c", f"{bus.program} check nosuch; {bus.program} ping manager"]
     _, text = bus.trace("--json", "--payload=all", program=program)
