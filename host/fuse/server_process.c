@@ -218,6 +218,7 @@ static struct persistent_hand_over describe_end(const struct handover_end *end)
 		[HANDOVER_REFUSED] = "refused",
 		[HANDOVER_FAILED] = "failed",
 		[HANDOVER_DRY_RUN_DONE] = "dry-run-done",
+		[HANDOVER_TOO_LONG] = "too-long",
 	};
 	struct persistent_hand_over persistent = { .pause_us = end->pause_us,
 						   .left_behind = end->left_behind };
@@ -247,15 +248,16 @@ static bool take_over(const struct options *options, const struct server_start *
 static bool receive_message(void)
 {
 	struct server_gave gave = { .head = { SERVER_MSG_VERSION, SERVER_GAVE } };
-	struct server_give give;
+	struct server_give give = { 0 };
 	struct handover_end end;
 	int attached;
 
-	if (message_receive(SERVER_CONTROL, &give, sizeof(give), &attached) != sizeof(give) ||
+	if (message_receive(SERVER_CONTROL, &give, sizeof(give), &attached) <
+		    (ssize_t)offsetof(struct server_give, max_pause_ms) ||
 	    give.head.version != SERVER_MSG_VERSION || give.head.op != SERVER_GIVE ||
 	    attached < 0)
 		return false;
-	handover_give(attached, give.rehearsal, &end);
+	handover_give(attached, give.rehearsal, give.max_pause_ms, &end);
 	if (end.result == HANDOVER_DONE)
 		return true;
 	gave.end = describe_end(&end);

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 """Programs of other versions: what they know in common is used, and the rest is refused."""
+import contextlib
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
+import time
 
-from anybinder.driver import Client
-from anybinder.process import program, run_child, until
-from replaced import DEADLINE_S, Replaced
+from anybinder.driver import BINDER, OBJECT, TF_ONE_WAY, Client
+from anybinder.process import program, ready_child, run_child, until
+from replaced import DEADLINE_S, Replaced, send
 from served import Foreground, anybinderd, assert_calls_work, server
 
 BUILDS = ("anybinderd-asan",)
@@ -36,10 +39,13 @@ class Installed(Foreground, Replaced):
         shutil.copy(version(name), self.program + ".new")
         os.rename(self.program + ".new", self.program)
 
-    def command(self, *arguments):
+    def words(self, *arguments):
         state = os.path.join(self.directory, "state")
-        words = [program("anybinder"), "--mount", self.mnt, "--state-dir", state, *arguments]
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        return [program("anybinder"), "--mount", self.mnt, "--state-dir", state, *arguments]
+
+    def command(self, *arguments):
+        return subprocess.run(self.words(*arguments), capture_output=True, text=True, timeout=60,
+                              check=False)
 
 
 def test_versions_that_know_each_other_hand_over_both_ways(directory):
@@ -149,3 +155,50 @@ def test_commands_tell_which_programs_there_are(directory):
         assert daemon.status()["generation"] == "2"
         daemon.install("next")
         upgrade()
+
+
+KEPT = 15000    # objects, which take longer than 1 ms
+
+
+def keep_unread(ready, path):
+    manager = Client(path)
+    manager.become_manager()
+    ready()
+    time.sleep(10 * DEADLINE_S)
+
+
+def ask_at_a_terminal(words, answer):
+    """What the command @words prints there, whose question gets the @answer."""
+    terminal, end = pty.openpty()
+    with subprocess.Popen(words, stdin=end, stdout=end, stderr=end) as process:
+        os.close(end)
+        said = b""
+        with contextlib.suppress(OSError):    # at the end
+            while True:
+                said += os.read(terminal, 1000)
+                if said.endswith(b"[y/N] "):
+                    os.write(terminal, answer)
+    os.close(terminal)
+    return said.decode()
+
+
+def test_a_longer_pause_than_allowed_is_asked_about(directory):
+    with Installed(directory, "") as daemon, server(daemon.path("binder")), \
+            ready_child(keep_unread, daemon.path("hwbinder")):
+        client, keeper = Client(daemon.path("binder")), Client(daemon.path("hwbinder"))
+        send(keeper, b"".join(OBJECT.pack(BINDER, 0, 16 * i, 0) for i in range(1, KEPT + 1)),
+             TF_ONE_WAY, range(0, KEPT * OBJECT.size, OBJECT.size))
+        before = daemon.status()
+        for words in ("upgrade",), ("upgrade", "--dry-run"):
+            done = daemon.command(*words, "--max-pause=1")
+            assert done.returncode == 4 and "longer than 1 ms" in done.stderr, done
+            assert "--yes" in done.stderr, done
+            assert daemon.status()["last"] == "too-long"
+            assert client.call(b"x") == b"x"
+        asked = daemon.words("upgrade", "--max-pause=1")
+        assert "was not replaced" in ask_at_a_terminal(asked, b"\n")
+        assert daemon.status()["server"] == before["server"]
+        assert "has taken over" in ask_at_a_terminal(asked, b"y\n")
+        assert client.call(b"y") == b"y"
+        assert daemon.command("upgrade", "--yes").returncode == 0
+        assert client.call(b"z") == b"z"

@@ -26,7 +26,7 @@
 
 /* A program starts; then clients wait. */
 #define HELLO_MS 10000
-#define READY_MS 4000
+#define PAUSE_MS 8000
 /* For the threads to come to rest, and those that a client delays. */
 #define REST_MS 2000
 #define CLIENT_MS 20
@@ -34,6 +34,7 @@
 struct give {
 	int socket;
 	bool dry_run;
+	u32 max_pause_ms;
 	int successor;		/* pidfd; -1: not known yet */
 	u32 engine_version;
 	u64 began_ns;
@@ -83,7 +84,7 @@ static int make_file(const struct save *save)
 {
 	int file = memfd_create("state", MFD_CLOEXEC);
 
-	/* More than the 2 GiB that one write takes could not be restored within READY_MS. */
+	/* More than the 2 GiB that one write takes could not be restored within PAUSE_MS. */
 	if (file >= 0 &&
 	    write(file, save->records.bytes, save->records.size) == (ssize_t)save->records.size &&
 	    write(file, save->engine.bytes, save->engine.size) == (ssize_t)save->engine.size)
@@ -133,18 +134,31 @@ static bool send_state(struct give *give)
 	return ok || refuse_give(give, HANDOVER_FAILED, "the successor ended before it was ready");
 }
 
+static int left_ms(const struct give *give)
+{
+	return (int)give->max_pause_ms - (int)((clock_now_ns() - give->began_ns) / 1000000);
+}
+
 static bool receive_ready(struct give *give)
 {
+	int left = left_ms(give);
 	struct peer_message answer;
+	char reason[200];
 	u32 nr;
-	int got = peer_receive(give->socket, &answer, NULL, 0, &nr, READY_MS);
+	int got = 0;
 
-	if (got > 0 && answer.kind == PEER_READY)
-		return true;
-	if (got > 0)
+	/* Restoring takes longer than writing does. */
+	if (left > (int)give->max_pause_ms / 2)
+		got = peer_receive(give->socket, &answer, NULL, 0, &nr, left);
+	if (got > 0 && answer.kind != PEER_READY)
 		return refuse_give(give, HANDOVER_REFUSED, answer.text);
-	return refuse_give(give, HANDOVER_FAILED, got ? "the successor ended before it was ready"
-						 : "the successor was not ready in time");
+	if (got > 0 && left_ms(give) > 0)
+		return true;
+	if (got < 0)
+		return refuse_give(give, HANDOVER_FAILED, "the successor ended in its restoring");
+	snprintf(reason, sizeof(reason), "calls would pause for longer than %u ms; what clients "
+		 "keep takes %zu kB to write", give->max_pause_ms, give->save.engine.size / 1000);
+	return refuse_give(give, HANDOVER_TOO_LONG, reason);
 }
 
 static bool commit_give(struct give *give)
@@ -211,11 +225,12 @@ void handover_init(void)
 	daemon_part(handover);
 }
 
-void handover_give(int socket, bool dry_run, struct handover_end *end)
+void handover_give(int socket, bool dry_run, u32 max_pause_ms, struct handover_end *end)
 {
 	struct give give = { .socket = socket, .dry_run = dry_run, .successor = -1, .end = end };
 
 	*end = (struct handover_end){ 0 };
+	give.max_pause_ms = lower_of(max_pause_ms - 1, PAUSE_MS - 1) + 1;
 	if (give_over(&give)) {
 		session_forsake();
 		return;

@@ -22,6 +22,7 @@ enum handover_result {
 	HANDOVER_REFUSED,	/* by either side, with the reason */
 	HANDOVER_FAILED,	/* the successor died or did not answer in time */
 	HANDOVER_DRY_RUN_DONE,
+	HANDOVER_TOO_LONG,	/* clients would have waited for longer than they may */
 };
 
 struct handover_end {
@@ -38,9 +39,9 @@ void handover_init(void);
  * In the process that serves, in a thread that is not a member of the gate: hands over to the
  * process at the other end of @socket, which is closed. DONE: this process must exit at once,
  * without another word to the kernel. Else it serves as before. @dry_run: the successor restores
- * and compares, and is thrown away.
+ * and compares, and is thrown away. @max_pause_ms: clients wait for no longer; 0: for 8 s.
  */
-void handover_give(int socket, bool dry_run, struct handover_end *end);
+void handover_give(int socket, bool dry_run, u32 max_pause_ms, struct handover_end *end);
 
 /*
  * In the successor, after the parts were initialised and before any thread: takes over from the

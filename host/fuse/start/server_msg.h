@@ -69,6 +69,7 @@ struct server_serves {
 struct server_give {
 	struct server_head head;
 	uint32_t rehearsal;
+	uint32_t max_pause_ms;		/* 0, or missing from an older supervisor: none given */
 };
 
 struct server_gave {

@@ -170,9 +170,10 @@ static void drop_successor(struct supervisor *self)
 }
 
 /* False: errno. */
-static bool start_successor(struct supervisor *self, bool rehearsal)
+static bool start_successor(struct supervisor *self, bool rehearsal, uint32_t max_pause_ms)
 {
-	struct server_give give = { { SERVER_MSG_VERSION, SERVER_GIVE }, rehearsal };
+	struct server_give give = { { SERVER_MSG_VERSION, SERVER_GIVE }, rehearsal,
+				    max_pause_ms };
 	int connection = fcntl(self->server.connection, F_DUPFD_CLOEXEC, 0);
 	int pair[2];
 	bool ok;
@@ -201,7 +202,7 @@ static bool start_successor(struct supervisor *self, bool rehearsal)
 	return ok;
 }
 
-static void begin_hand_over(struct supervisor *self, bool rehearsal)
+static void begin_hand_over(struct supervisor *self, bool rehearsal, uint32_t max_pause_ms)
 {
 	if (is_handing_over(self) || self->is_stopping)
 		return;
@@ -209,7 +210,7 @@ static void begin_hand_over(struct supervisor *self, bool rehearsal)
 		fail_hand_over("refused", "The server has only just been started.");
 	else if (self->start.generation == GENERATION_MAX)
 		fail_hand_over("refused", "The mount has had too many servers.");
-	else if (!start_successor(self, rehearsal))
+	else if (!start_successor(self, rehearsal, max_pause_ms))
 		fail_hand_over("failed", strerror(errno));
 }
 
@@ -305,7 +306,8 @@ static int receive_signal(struct supervisor *self)
 	if (info.ssi_signo == SIGCHLD)
 		launch_wait_late();
 	else if (info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1)
-		begin_hand_over(self, info.ssi_signo == SIGUSR1);
+		begin_hand_over(self, info.ssi_signo == SIGUSR1,
+				info.ssi_code == SI_QUEUE ? (uint32_t)info.ssi_int : 0);
 	else
 		stop_server(self);
 	return GO_ON;

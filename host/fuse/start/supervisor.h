@@ -7,7 +7,8 @@
  * server has, so it ends in any case, shortly after SIGTERM. (A worker may be in the memory of a
  * client whose pages come from a file system that does not answer: then it cannot be killed, and
  * its process cannot end.) When a server has crashed, another one goes on with the same mount.
- * SIGHUP has the server hand over to another one, SIGUSR1 has that rehearsed.
+ * SIGHUP has the server hand over to another one, SIGUSR1 has that rehearsed. The value that
+ * sigqueue(3) sends with them is for how many milliseconds clients may wait.
  */
 #ifndef HOST_FUSE_SUPERVISOR_H
 #define HOST_FUSE_SUPERVISOR_H

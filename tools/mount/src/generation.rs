@@ -36,7 +36,8 @@ pub struct Generation {
     pub crashes: u64,
     /// Hand-overs that were asked for and have ended, rehearsals included.
     pub attempts: u64,
-    /// How the last of them ended: `none`, `done`, `dry-run-done`, `refused` or `failed`
+    /// How the last of them ended: `none`, `done`, `dry-run-done`, `refused`, `failed` or
+    /// `too-long`
     pub last: String,
     /// Why it did not take place.
     pub reason: Option<String>,
@@ -114,11 +115,18 @@ fn daemon(mount: &Mount) -> Result<Running> {
         })
 }
 
+/// How a daemon is to hand over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HandOver {
+    /// The new program only restores the state and compares, and ends.
+    pub rehearse: bool,
+    /// For how long calls may wait; 0: for as long as the daemon ever lets them.
+    pub max_pause_ms: u16,
+}
+
 /// Has the daemon start the program that is installed now, and hand the mount over to it with all
 /// that its clients have; returns when that has ended, well or not.
-///
-/// * `rehearse`: the new program only restores the state and compares, and ends
-pub fn hand_over(mount: &Mount, rehearse: bool) -> Result<Generation> {
+pub fn hand_over(mount: &Mount, how: HandOver) -> Result<Generation> {
     let path = mount.path.display();
     mount.check_served()?;
     let before = match (Generation::load(mount)?, mount.backend()) {
@@ -136,11 +144,11 @@ pub fn hand_over(mount: &Mount, rehearse: bool) -> Result<Generation> {
             ));
         }
     };
-    let signal = match rehearse {
+    let signal = match how.rehearse {
         true => Signal::USR1,
         false => Signal::HUP,
     };
-    daemon(mount)?.signal(signal)?;
+    daemon(mount)?.signal_with(signal, how.max_pause_ms.into())?;
     let start = Instant::now();
     while start.elapsed() < HAND_OVER_TIMEOUT {
         if let Some(now) = Generation::load(mount)? {

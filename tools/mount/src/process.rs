@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -187,9 +187,30 @@ impl Running {
         ))
     }
 
-    /// Sends a signal. Fails if it has ended, or if this user may not signal it.
-    pub fn signal(&self, signal: Signal) -> Result<()> {
-        pidfd_send_signal(&self.pidfd, signal).doing(|| format!("signalling process {}", self.pid))
+    /// Sends a signal with a value, as sigqueue(3) does. Fails if the process has ended, or if this
+    /// user may not signal it.
+    pub fn signal_with(&self, signal: Signal, value: i32) -> Result<()> {
+        // a siginfo_t, whose si_pid, si_uid and si_value begin where a pointer may
+        let mut info = [0i32; 32];
+        let at = if size_of::<usize>() == 8 { 4 } else { 3 };
+        info[0] = signal.as_raw();
+        info[2] = libc::SI_QUEUE;
+        info[at + 2] = value;
+        // SAFETY: the kernel reads 128 bytes.
+        let sent = unsafe {
+            libc::syscall(
+                libc::SYS_pidfd_send_signal,
+                self.pidfd.as_raw_fd(),
+                signal.as_raw(),
+                info.as_ptr(),
+                0,
+            )
+        };
+        match sent {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error())
+                .doing(|| format!("signalling process {}", self.pid)),
+        }
     }
 
     /// Returns whether it ended within `timeout`.

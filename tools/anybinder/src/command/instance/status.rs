@@ -300,7 +300,7 @@ fn print_generation(now: &Generation) {
             now.server, now.version, now.generation, now.crashes
         ));
     }
-    if let (Some(reason), "refused" | "failed") = (&now.reason, now.last.as_str()) {
+    if let (Some(reason), "refused" | "too-long" | "failed") = (&now.reason, now.last.as_str()) {
         say(format_args!(
             "the last hand-over to another server did not take place: {reason}"
         ));

@@ -4,9 +4,10 @@
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
-use anybinder_mount::generation::{self, Generation, Installed, Programs};
+use anybinder_mount::generation::{self, Generation, HandOver, Installed, Programs};
 use anybinder_mount::mount::Mount;
 use serde::Serialize;
+use std::io::{stderr, stdin, IsTerminal, Write};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -14,6 +15,15 @@ pub struct Arguments {
     /// Only have the new program restore the state and compare; the running one goes on
     #[arg(long)]
     dry_run: bool,
+
+    /// The longest pause of calls that is not asked about; without a terminal, the longest
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    max_pause: u16,
+
+    /// Do not ask: pause calls for up to 8 s, as packages do
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Serialize)]
@@ -71,10 +81,35 @@ fn check_installed(mount: &Mount) -> Result<()> {
     }
 }
 
+/// Whether the person at the terminal lets calls wait for longer. The time limit of the command
+/// bounds how long an answer is waited for.
+fn is_longer_allowed(reason: &str) -> bool {
+    let mut answer = String::new();
+    stdin().is_terminal()
+        && write!(stderr(), "{reason}.\nPause them for up to 8 s? [y/N] ").is_ok()
+        && stdin().read_line(&mut answer).is_ok()
+        && answer.trim() == "y"
+}
+
+const TOO_LONG: &str = "too-long";
+
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mount = &context.mount;
     check_installed(mount)?;
-    let now = generation::hand_over(mount, arguments.dry_run)?;
+    let max_pause_ms = if arguments.yes {
+        0
+    } else {
+        arguments.max_pause
+    };
+    let mut how = HandOver {
+        rehearse: arguments.dry_run,
+        max_pause_ms,
+    };
+    let mut now = generation::hand_over(mount, how)?;
+    if now.last == TOO_LONG && is_longer_allowed(now.reason.as_deref().unwrap_or_default()) {
+        how.max_pause_ms = 0;
+        now = generation::hand_over(mount, how)?;
+    }
     if !matches!(now.last.as_str(), "done" | "dry-run-done") {
         let reason = now.reason.as_deref().unwrap_or("no reason was given");
         return Err(Error::with_advice(
@@ -82,7 +117,10 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
                 "The daemon of {} was not replaced: {reason}.",
                 mount.path.display()
             ),
-            "It goes on as it was. Its log says more.",
+            match now.last.as_str() {
+                TOO_LONG => "It goes on as it was; with --yes, calls pause for up to 8 s.",
+                _ => "It goes on as it was. Its log says more.",
+            },
         )
         .of(Kind::NotWorking));
     }

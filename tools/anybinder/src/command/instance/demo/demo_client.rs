@@ -5,7 +5,7 @@ use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::output::say;
 use anybinder_client::addints::{self, aidl::IAddInts, open_text, read_text};
 use anybinder_mount::context::Context;
-use anybinder_mount::generation;
+use anybinder_mount::generation::{self, HandOver};
 use anybinder_mount::mount::Mount;
 use rsbinder::{DeathRecipient, Interface, StatusCode, Strong, WIBinder};
 use rustix::process::{kill_process, Pid, Signal};
@@ -163,7 +163,7 @@ fn replaced(service: &Service, mount: &Mount) -> Result<Step> {
     };
     (0..CALLS_AROUND).try_for_each(|_| call())?;
     let now = thread::scope(|scope| {
-        let upgrade = scope.spawn(|| generation::hand_over(mount, false));
+        let upgrade = scope.spawn(|| generation::hand_over(mount, HandOver::default()));
         while !upgrade.is_finished() {
             call()?;
         }

@@ -27,7 +27,7 @@ fn program_problem(programs: &Programs) -> Option<(String, &'static str)> {
 
 fn hand_over_problem(now: &Generation) -> Option<(String, &'static str)> {
     let reason = now.reason.as_ref()?;
-    matches!(now.last.as_str(), "refused" | "failed").then(|| {
+    matches!(now.last.as_str(), "refused" | "too-long" | "failed").then(|| {
         (
             format!(
                 "the last hand-over to another server {}: {reason}",
