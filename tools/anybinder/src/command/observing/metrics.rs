@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `anybinder metrics`: counters, latencies and what fills up, by service and method, for Prometheus
-//! and others that read OpenMetrics: as a page on a loopback address, or a file that is written
-//! anew. Labels are names of registered services and of methods only, and so many of them at most:
-//! neither a caller nor a service makes any number.
+//! `anybinder metrics`: counters, latencies and what fills up, by service and method, for
+//! Prometheus and others that read OpenMetrics: as a page on a loopback address, or a file that is
+//! written anew. Labels are names of registered services and of methods only, and so many of them
+//! at most: neither a caller nor a service makes any number.
 mod page;
 
 use super::system::meter::{Calls, Measured};

@@ -180,8 +180,8 @@ pub fn checks(mount: &Mount, tool: Tool) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// For `anybinder doctor`, where Android in a container is set up: the service managers of ours that
-/// are in its way.
+/// For `anybinder doctor`, where Android in a container is set up: the service managers of ours
+/// that are in its way.
 ///
 /// * `answering`: the devices with a service manager
 pub fn in_the_way(mount: &Mount, answering: &[String]) -> Vec<Check> {

@@ -67,7 +67,8 @@ mod tests {
         assert_eq!(
             page.finish(),
             "# TYPE anybinder_calls counter\n# HELP anybinder_calls Calls.\n\
-             anybinder_calls_total{service=\"a\\\"b\\\\c\\nd\"} 7\nanybinder_calls_total 1.5\n# EOF\n"
+             anybinder_calls_total{service=\"a\\\"b\\\\c\\nd\"} 7\n\
+             anybinder_calls_total 1.5\n# EOF\n"
         );
     }
 }

@@ -37,8 +37,8 @@ pub struct Arguments {
     /// The service's name
     pub name: String,
 
-    /// The method: its name with --aidl, or of `manager`; else its transaction code, decimal, as 0x... or as one of
-    /// PING, INTERFACE, DUMP, ... (1 is the first method of an AIDL interface)
+    /// The method: its name with --aidl, or of `manager`; else its transaction code, decimal, as
+    /// 0x... or as one of PING, INTERFACE, DUMP, ... (1 is the first method of an AIDL interface)
     #[arg(value_name = "METHOD")]
     pub method: String,
 
