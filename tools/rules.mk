@@ -24,11 +24,11 @@ $(BIN)/anybinder: $(RUST_SOURCES)
 	$(Q)install $(RUST_RELEASE)/anybinder $@
 	$(if $(DEMO),@touch -d @0 $@)
 
-# Linked with the C library; only this step differs, so that the crates are compiled once.
+# Linked with the C library, and small.
 $(BIN)/static/anybinder: $(RUST_SOURCES)
 	@mkdir -p $(@D)
-	$(Q)$(call say,CARGO,$@)$(call RUST_RUN,rustc) -p anybinder --bin anybinder -- \
-		-C target-feature=+crt-static -C strip=symbols
+	$(Q)$(call say,CARGO,$@)$(call RUST_RUN,rustc) --config tools/archive.toml \
+		-p anybinder --bin anybinder -- -C target-feature=+crt-static -C strip=symbols
 	$(Q)install $(RUST_RELEASE)/anybinder $@
 
 # Not in PROGRAMS: only a cluster needs it, and its crates take long to build. After the command, also

@@ -39,8 +39,8 @@ def program(name: str) -> str:
     bin of the archive that this file is in, else where pip put it with this package,
     else its bare name, for $PATH."""
     top = pathlib.Path(__file__).resolve().parents[2]
-    for directory in (os.environ.get("ANYBINDER_BIN"), top / "build/bin", top / "bin",
-                      sysconfig.get_path("scripts")):
+    for directory in (os.environ.get("ANYBINDER_BIN"), top / "build/bin",
+                      top / "bin" / os.uname().machine, sysconfig.get_path("scripts")):
         if directory and os.path.exists(os.path.join(directory, name)):
             return os.path.abspath(os.path.join(directory, name))
     return name

@@ -14,7 +14,7 @@ from building import TOP as TREE
 
 TOP = pathlib.Path(TREE)
 WORKFLOW = TOP / "examples/ci/github-workflow.yml"
-INSTALLED = "/opt/anybinder/bin"
+INSTALLED = "/opt/anybinder/bin/x86_64"
 STEPS = ("start", "test", "stop")
 TIMEOUT_S = 300
 
