@@ -133,8 +133,8 @@ def test_root_with_nothing_in_it(static, uid):
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_archive_of_all_architectures(static, tmp_path):
-    """It has at most 8 MB, and its programs for arm64 run as far as an emulator of one process goes,
-    which has no FUSE."""
+    """It has at most 8 MB, and its programs for arm64 run as far as an emulator of one process
+    goes, which has no FUSE."""
     output(f"{TOP}/scripts/setup", "archive", "archive-arm64", "package-test")
     output("make", "-C", TOP, "archive-arm64")
     arm64 = f"{TOP}/build/arm64/bin/static"
