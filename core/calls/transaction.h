@@ -58,7 +58,6 @@ struct binder_transaction {
 
 	struct binder_file_slot *files;
 	u32 nr_files;
-	u32 state_number; /* core/state/ */
 };
 
 /*

@@ -20,7 +20,6 @@ struct binder_context {
 	struct binder_node *manager GUARDED_BY(&lock); /* pinned */
 	bool manager_uid_known GUARDED_BY(&lock);
 	u32 manager_uid GUARDED_BY(&lock);
-	u32 state_number; /* core/state/ */
 	size_t name_size; /* bytes, with the final NUL */
 	char name[BINDER_NAME_MAX + 1];
 };

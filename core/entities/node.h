@@ -51,7 +51,6 @@ struct binder_node {
 	struct bl_list dead_link; /* binder_world.lock, once the owner is gone */
 	struct bl_list async_todo GUARDED_BY(&lock); /* see async_busy */
 	s32 local_pins GUARDED_BY(&lock); /* pins of local references: they only keep memory */
-	u32 state_number; /* core/state/ */
 };
 
 /* Initialises a node, which is all zero, but for what describes it. @proc: NULL if it is gone. */

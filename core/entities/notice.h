@@ -26,7 +26,6 @@ struct binder_notice {
 	bool is_frozen; /* the state to deliver */
 	bool sent;	/* delivered, BC_FREEZE_NOTIFICATION_DONE is awaited */
 	bool resend;	/* the state changed, or the notice was cleared, meanwhile */
-	u32 state_number; /* core/state/ */
 };
 
 /* @type: WORK_DEATH or WORK_FREEZE. NULL: no memory, or BINDER_MAX_NOTICES. May sleep. */

@@ -67,7 +67,6 @@ struct binder_proc {
 	struct bl_list delivered_death GUARDED_BY(&inner_lock);
 	struct bl_list delivered_freeze GUARDED_BY(&inner_lock);
 	struct bl_list freeze_waiters GUARDED_BY(&inner_lock); /* binder_thread.freeze_link */
-	u32 state_number; /* core/state/ */
 };
 
 /*

@@ -26,9 +26,6 @@ struct binder_ref {
 	u32 strong, weak;	  /* proc->outer_lock */
 	struct binder_notice *death;  /* node->lock */
 	struct binder_notice *freeze; /* node->lock */
-#ifdef HOST_HANDS_OVER /* else it would only take a larger slab */
-	u32 state_number; /* core/state/ */
-#endif
 };
 
 /* Initialises a reference of @proc, which is all zero. */

@@ -66,7 +66,6 @@ struct binder_thread {
 	struct binder_transaction *spare_transaction; /* memory for the next transaction */
 #ifdef HOST_HANDS_OVER
 	struct binder_buffer *freeing; /* a buffer, while it releases it */
-	u32 state_number; /* core/state/ */
 #endif
 	struct host_priority priority;		      /* calls/inherit.h */
 	bool priority_known;

@@ -51,7 +51,6 @@ struct binder_buffer {
 	struct binder_node *target_node; /* pinned; NULL for replies */
 	struct binder_resource *resources;
 	u32 nr_resources;
-	u32 state_number; /* core/state/ */
 };
 
 struct binder_alloc {

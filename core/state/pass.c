@@ -281,7 +281,8 @@ void state_pass_owner(struct state_part *part, void *object)
 {
 	const struct binder_transaction *t = object;
 
-	state_pass_number(part, state_number_of_pid(part->w, t->from_pid));
+	state_pass_number(part, state_number_of(&part->w->objects, STATE_PIDS,
+					      state_pid_key(t->from_pid)));
 }
 
 /* A to_parent is valid only while the call is on the stack of its receiver. */
@@ -291,7 +292,7 @@ void state_pass_to_parent(struct state_part *part, void *object)
 
 	if (part->r)
 		t->to_parent = pass_link(part, STATE_TRANSACTION, NULL);
-	else if (part->w->served.bytes[t->state_number - 1])
+	else if (state_number_of(&part->w->objects, STATE_SERVED, t))
 		pass_link(part, STATE_TRANSACTION, t->to_parent);
 	else
 		state_pass_number(part, 0);

@@ -44,7 +44,7 @@ static void fail_version(struct state_reader *r, const char *what, u64 version)
 
 void *state_object(struct state_reader *r, enum state_kind kind, u64 number)
 {
-	if (number > r->objects.nr[kind]) {
+	if (number > r->objects.of[kind].nr) {
 		state_fail(r, -EINVAL, "refers to an object that there is not");
 		return NULL;
 	}
@@ -198,7 +198,7 @@ static void forget_contexts(struct state_objects *objects)
 {
 	u32 i;
 
-	for (i = 0; i < objects->nr[STATE_CONTEXT]; i++) {
+	for (i = 0; i < objects->of[STATE_CONTEXT].nr; i++) {
 		struct binder_context *context = state_object_at(objects, STATE_CONTEXT, i);
 
 		/* A context that the host does not have ends with its last open. */

@@ -535,7 +535,7 @@ static void check_node_todo(struct tally *c, struct binder_node *node)
 #define CHECK_EACH(c, kind, check) \
 	do { \
 		u32 at; \
-		for (at = 0; at < (c)->r->objects.nr[kind]; at++) \
+		for (at = 0; at < (c)->r->objects.of[kind].nr; at++) \
 			check(c, state_object_at(&(c)->r->objects, kind, at)); \
 	} while (0)
 
@@ -553,7 +553,7 @@ static void check_all(struct tally *c)
 	CHECK_EACH(c, STATE_NODE, check_node);
 	CHECK_EACH(c, STATE_PROC, check_outstanding);
 	/* Each is in one list at most, so all are in that of their node. */
-	if (c->refs != c->r->objects.nr[STATE_REF])
+	if (c->refs != c->r->objects.of[STATE_REF].nr)
 		state_fail_at(c->r, -EINVAL, STATE_REF, c->refs, "a handle is in no list");
 	state_left.refs = c->refs;
 	state_left.transactions = c->most;
@@ -561,7 +561,7 @@ static void check_all(struct tally *c)
 
 void state_check(struct state_reader *r)
 {
-	struct tally c = { .r = r, .most = r->objects.nr[STATE_TRANSACTION] };
+	struct tally c = { .r = r, .most = r->objects.of[STATE_TRANSACTION].nr };
 	u32 kind;
 
 	state_left_free();
@@ -570,7 +570,7 @@ void state_check(struct state_reader *r)
 	binder_pi_mutex_unlock(&binder_world.lock);
 	for (kind = STATE_CONTEXT; kind <= STATE_TRANSACTION && !r->err; kind++) {
 		c.found[kind] = host_alloc_large(NULL,
-						 (r->objects.nr[kind] + 1) * sizeof(**c.found));
+						 (r->objects.of[kind].nr + 1) * sizeof(**c.found));
 		if (!c.found[kind])
 			state_fail(r, -ENOMEM, "no memory");
 	}

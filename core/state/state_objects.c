@@ -8,12 +8,47 @@
 
 #include "state.h"
 
+/*
+ * Objects that were allocated one after the other have their numbers side by side, in as many places
+ * as a page has room for the smallest; where those of a page begin, a hash says.
+ */
+u32 *state_number_place(const struct state_objects *objects, enum state_kind kind,
+			const void *object)
+{
+	u64 page = (u64)(size_t)object >> 12;
+	u32 at = (u32)(page * 0x9e3779b97f4a7c15ull >> 32) + ((u32)(size_t)object & 0xfff) / 16;
+	u32 *place;
+
+	do {
+		place = &objects->of[kind].numbers[at++ & (objects->of[kind].room - 1)];
+	} while (*place && state_object_at(objects, kind, *place - 1) != object);
+	return place;
+}
+
+static bool numbers_grow(struct state_objects *objects, enum state_kind kind)
+{
+	u32 room = objects->of[kind].room ? objects->of[kind].room * 2 : 64;
+	u32 *bigger = host_alloc_large(NULL, room * sizeof(*bigger));
+	u32 i;
+
+	if (!bigger)
+		return false;
+	host_free(objects->of[kind].numbers);
+	objects->of[kind].numbers = bigger;
+	objects->of[kind].room = room;
+	for (i = 0; i < objects->of[kind].nr; i++)
+		*state_number_place(objects, kind, state_object_at(objects, kind, i)) = i + 1;
+	return true;
+}
+
 bool state_objects_add(struct state_objects *objects, enum state_kind kind, void *object)
 {
-	state_add(&objects->of[kind], &object, sizeof(object));
-	if (objects->of[kind].failed)
+	if (objects->of[kind].nr >= objects->of[kind].room / 2 && !numbers_grow(objects, kind))
 		return false;
-	*(u32 *)((char *)object + state_records[kind].number) = ++objects->nr[kind];
+	state_add(&objects->of[kind].objects, &object, sizeof(object));
+	if (objects->of[kind].objects.failed)
+		return false;
+	*state_number_place(objects, kind, object) = ++objects->of[kind].nr;
 	return true;
 }
 
@@ -21,8 +56,10 @@ void state_objects_free(struct state_objects *objects)
 {
 	u32 kind;
 
-	for (kind = 0; kind < STATE_KINDS; kind++)
-		state_bytes_free(&objects->of[kind]);
+	for (kind = 0; kind < STATE_KINDS; kind++) {
+		state_bytes_free(&objects->of[kind].objects);
+		host_free(objects->of[kind].numbers);
+	}
 }
 
 /* ---- making -------------------------------------------------------------------------- */

@@ -2,8 +2,7 @@
 /*
  * stream: what the writing and the restoring of the engine's state have in common. The stream is a
  * sequence of records, one for each object, of fields that tables name (docs/PORTING.md). An object
- * is referred to by its number among those of its kind, in the order of the records, from 1. It
- * has that in a member which nothing but this folder looks at.
+ * is referred to by its number among those of its kind, in the order of the records, from 1.
  */
 #ifndef BINDER_STATE_STREAM_H
 #define BINDER_STATE_STREAM_H
@@ -39,6 +38,13 @@ enum state_kind {
 	STATE_LOG = 10,
 	STATE_KINDS,
 };
+
+/*
+ * What else the writer numbers, as kinds that have no objects: transactions on the stack of their
+ * receiver, whose to_parent is valid; and processes by their pids, of which the last one counts.
+ */
+#define STATE_SERVED STATE_END
+#define STATE_PIDS   STATE_WORLD
 
 struct state_reader;
 struct state_writer;
@@ -85,7 +91,6 @@ struct state_record {
 	const char *name; /* "binder_thread" */
 	const struct state_field *fields;
 	u32 nr;
-	size_t number; /* where an object has its own */
 };
 
 /* A pointer to an object; a list of objects; a todo list. */
@@ -122,10 +127,14 @@ extern const struct state_field *binder_state_lost;
 
 /* ---- objects ------------------------------------------------------------------------- */
 
-/* Objects by kind and number. */
+/* The objects of a kind by their numbers, and their numbers by address. */
 struct state_objects {
-	struct state_bytes of[STATE_KINDS]; /* pointers */
-	u32 nr[STATE_KINDS];
+	struct {
+		struct state_bytes objects; /* pointers, that with the number 1 first */
+		u32 nr;
+		u32 *numbers; /* an open table: 0, or the number of an object of such a hash */
+		u32 room;     /* places of the table, a power of two */
+	} of[STATE_KINDS];
 };
 
 /* Gives @object the next number of its kind. False: no memory. */
@@ -134,41 +143,34 @@ bool state_objects_add(struct state_objects *objects, enum state_kind kind, void
 static inline void *state_object_at(const struct state_objects *objects, enum state_kind kind,
 				    u32 at)
 {
-	return ((void **)objects->of[kind].bytes)[at];
+	return ((void **)objects->of[kind].objects.bytes)[at];
 }
-/*
- * The number of @object; 0: it has none, or is NULL. The member may be left from another time, so
- * it counts where the table leads back to the object.
- */
+/* Where the table has the number of @object, or room for it. There is a table. */
+u32 *state_number_place(const struct state_objects *objects, enum state_kind kind,
+			const void *object);
+/* The number of @object; 0: it has none, or is NULL. */
 static inline u32 state_number_of(const struct state_objects *objects, enum state_kind kind,
 				  const void *object)
 {
-	size_t at = state_records[kind].number;
-	u32 number = object ? *(const u32 *)((const char *)object + at) : 0;
-
-	return number - 1 < objects->nr[kind] &&
-	       state_object_at(objects, kind, number - 1) == object ? number : 0;
+	return object && objects->of[kind].room ? *state_number_place(objects, kind, object) : 0;
 }
 void state_objects_free(struct state_objects *objects);
 
 /* ---- writing ------------------------------------------------------------------------- */
-
-#define STATE_PIDS 4093 /* a prime, so that pids spread */
 
 struct state_writer {
 	u32 version;
 	int err;
 	struct state_objects objects;
 	struct state_bytes order; /* kinds of the objects, a byte each, as written */
-	/* Of each transaction, a byte: is it on the stack of its receiver, its to_parent valid? */
-	struct state_bytes served;
-	u32 by_pid[STATE_PIDS];	     /* the number of the last process with such a pid */
-	struct state_bytes same_pid; /* of each process, that of the one before it: u32 */
 	struct state_bytes stream;
 };
 
-/* The number of the last process @pid; 0: there is none. */
-u32 state_number_of_pid(const struct state_writer *w, s32 pid);
+/* The key of a process by its pid. Keys are places of a page apart (state_number_place()). */
+static inline void *state_pid_key(s32 pid)
+{
+	return (void *)(((size_t)(u32)pid + 1) * 16);
+}
 
 /* ---- restoring ----------------------------------------------------------------------- */
 

@@ -215,22 +215,19 @@ static const struct state_field log_fields[] = {
 	OWN(state_log, context, state_pass_log_context, READ_MAKING),
 };
 
-#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]), 0 }
-#define OBJECT(thing) \
-	{ "binder_" #thing, thing##_fields, sizeof(thing##_fields) / sizeof(thing##_fields[0]), \
-	  offsetof(struct binder_##thing, state_number) }
+#define RECORD(name_, fields_) { name_, fields_, sizeof(fields_) / sizeof(fields_[0]) }
 
 const struct state_record state_records[STATE_KINDS] = {
-	[STATE_END] = { "end", NULL, 0, 0 },
+	[STATE_END] = { "end", NULL, 0 },
 	[STATE_WORLD] = RECORD("binder_world", world_fields),
-	[STATE_CONTEXT] = OBJECT(context),
-	[STATE_PROC] = OBJECT(proc),
-	[STATE_THREAD] = OBJECT(thread),
-	[STATE_NODE] = OBJECT(node),
-	[STATE_REF] = OBJECT(ref),
-	[STATE_NOTICE] = OBJECT(notice),
-	[STATE_BUFFER] = OBJECT(buffer),
-	[STATE_TRANSACTION] = OBJECT(transaction),
+	[STATE_CONTEXT] = RECORD("binder_context", context_fields),
+	[STATE_PROC] = RECORD("binder_proc", proc_fields),
+	[STATE_THREAD] = RECORD("binder_thread", thread_fields),
+	[STATE_NODE] = RECORD("binder_node", node_fields),
+	[STATE_REF] = RECORD("binder_ref", ref_fields),
+	[STATE_NOTICE] = RECORD("binder_notice", notice_fields),
+	[STATE_BUFFER] = RECORD("binder_buffer", buffer_fields),
+	[STATE_TRANSACTION] = RECORD("binder_transaction", transaction_fields),
 	[STATE_LOG] = RECORD("binder_log_entry", log_fields),
 };
 

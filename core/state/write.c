@@ -16,36 +16,13 @@
 /* Gives @object the next number of its kind, unless it has one. */
 static void visit_object(struct state_writer *w, enum state_kind kind, void *object)
 {
-	u8 byte = (u8)kind, served = false;
+	u8 byte = (u8)kind;
 
 	if (w->err || state_number_of(&w->objects, kind, object))
 		return;
 	state_add(&w->order, &byte, sizeof(byte));
-	if (kind == STATE_TRANSACTION)
-		state_add(&w->served, &served, sizeof(served));
-	if (w->order.failed || w->served.failed || !state_objects_add(&w->objects, kind, object))
+	if (w->order.failed || !state_objects_add(&w->objects, kind, object))
 		w->err = -ENOMEM;
-}
-
-u32 state_number_of_pid(const struct state_writer *w, s32 pid)
-{
-	struct binder_proc *const *procs = (void *)w->objects.of[STATE_PROC].bytes;
-	u32 number = w->by_pid[(u32)pid % STATE_PIDS];
-
-	while (number && procs[number - 1]->pid != pid)
-		number = ((const u32 *)w->same_pid.bytes)[number - 1];
-	return number;
-}
-
-static void visit_pid(struct state_writer *w, s32 pid)
-{
-	u32 *last = &w->by_pid[(u32)pid % STATE_PIDS];
-
-	state_add(&w->same_pid, last, sizeof(*last));
-	if (w->same_pid.failed)
-		w->err = -ENOMEM;
-	else
-		*last = w->objects.nr[STATE_PROC];
 }
 
 static void visit_works(struct state_writer *w, struct bl_list *todo)
@@ -67,8 +44,8 @@ static void visit_stack(struct state_writer *w, struct binder_thread *thread)
 	while (t && !w->err) {
 		visit_object(w, STATE_TRANSACTION, t);
 		if (binder_transaction_is_for_racy(t, thread)) {
-			if (!w->err)
-				w->served.bytes[t->state_number - 1] = true;
+			if (!w->err && !state_objects_add(&w->objects, STATE_SERVED, t))
+				w->err = -ENOMEM;
 			t = t->to_parent;
 		} else {
 			t = t->from_parent;
@@ -117,7 +94,8 @@ static void visit_proc(struct state_writer *w, struct binder_proc *proc)
 	binder_assert_private(&proc->inner_lock);
 	binder_assert_private(&proc->alloc.lock);
 	visit_object(w, STATE_PROC, proc);
-	visit_pid(w, proc->pid);
+	if (!w->err && !state_objects_add(&w->objects, STATE_PIDS, state_pid_key(proc->pid)))
+		w->err = -ENOMEM;
 	for (range = range_first(&proc->alloc.space); range; range = range_next(range))
 		visit_buffer(w, base_container_of(range, struct binder_buffer, range));
 	bt_for_each(n, &proc->threads)
@@ -146,7 +124,7 @@ static void visit_all(struct state_writer *w)
 	bl_for_each(proc, &binder_world.procs, world_link)
 		visit_proc(w, proc);
 	/* A call whose sender died while it waited keeps the call that the sender was serving. */
-	for (i = 0; i < w->objects.nr[STATE_TRANSACTION] && !w->err; i++) {
+	for (i = 0; i < w->objects.of[STATE_TRANSACTION].nr && !w->err; i++) {
 		struct binder_transaction *t = state_object_at(&w->objects, STATE_TRANSACTION, i);
 
 		binder_assert_private(&t->lock);
@@ -196,7 +174,7 @@ static void put_record(struct state_writer *w, enum state_kind kind, void *objec
 	}
 	/* The end says how many records there are of each kind. */
 	for (i = STATE_CONTEXT; kind == STATE_END && i <= STATE_TRANSACTION; i++)
-		state_add_number(&w->stream, w->objects.nr[i]);
+		state_add_number(&w->stream, w->objects.of[i].nr);
 	state_part_end(&w->stream, begin);
 	if (w->stream.failed)
 		w->err = -ENOMEM;
@@ -212,7 +190,7 @@ static void put_objects(struct state_writer *w)
 		if (kind != STATE_TRANSACTION)
 			put_record(w, kind, state_object_at(&w->objects, kind, put[kind]++));
 	}
-	for (i = 0; i < w->objects.nr[STATE_TRANSACTION]; i++)
+	for (i = 0; i < w->objects.of[STATE_TRANSACTION].nr; i++)
 		put_record(w, STATE_TRANSACTION,
 			   state_object_at(&w->objects, STATE_TRANSACTION, i));
 }
@@ -249,8 +227,6 @@ int binder_state_write(u32 version, struct binder_state *state)
 	if (!w.err)
 		put_record(&w, STATE_END, NULL);
 	state_objects_free(&w.objects);
-	state_bytes_free(&w.served);
-	state_bytes_free(&w.same_pid);
 	state_bytes_free(&w.order);
 	if (w.err)
 		state_bytes_free(&w.stream);

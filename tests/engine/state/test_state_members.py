@@ -21,7 +21,6 @@ ROOTS = ["binder_world", "binder_context", "binder_proc", "binder_thread", "bind
          "binder_resource", "binder_file_slot", "binder_page"]
 # Trees follow from the objects in them, and locks are free.
 FREE = re.compile(r"bt_node|bt_root|binder_lock|binder_pi_mutex")
-NUMBER = "state_number"    # of the object in the stream
 OPAQUE = re.compile(r"bl_list|host_\w+")
 STRUCT = re.compile(r"^struct (?:LOCKABLE )?(\w+) \{\n(.*?)^\}", re.M | re.S)
 FIELD = re.compile(r"\b(NUMBER|NUMBER_MAX|BOOL|LINK|LIST|WORKS|OWN)\((\w+), ([\w.]+)[,)]")
@@ -87,7 +86,7 @@ class Check:
         self.checked += 1
         here = f"{path}.{member}"
         written = here in self.written or any(p.startswith(here + ".") for p in self.written)
-        if embedded and FREE.fullmatch(embedded) or member == NUMBER:
+        if embedded and FREE.fullmatch(embedded):
             return
         if (struct, member) in self.reasons:
             # A structure may be written as a part of one record and not of another.
