@@ -35,7 +35,7 @@ def aidl_compiler():
     """The words that start Debian's .aidl compiler, which is fetched once."""
     root = f"{BUILD}/aidl"
     with untimed():
-        subprocess.run([f"{TOP}/tests/tools/aidl.sh", root], check=True)
+        subprocess.run([f"{TOP}/tests/tools/aidl_compiler.sh", root], check=True)
     libraries = f"{root}/usr/lib/x86_64-linux-gnu"
     return [f"{libraries}/ld-linux-x86-64.so.2", "--library-path",
             f"{libraries}:{libraries}/android",

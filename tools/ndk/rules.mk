@@ -21,4 +21,4 @@ $(NDK_LIBRARY): $(LIB)/libbinder_ndk.so.1
 .PHONY: install-ndk
 # install-ndk: install the library, its headers, and its pkg-config and CMake files (PREFIX)
 install-ndk: $(LIB)/libbinder_ndk.so.1
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' tools/ndk/install $< $(VERSION)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' tools/ndk/install-ndk $< $(VERSION)

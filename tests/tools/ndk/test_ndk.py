@@ -161,7 +161,7 @@ target_link_libraries(by_cmake binder_ndk::binder_ndk)
 @pytest.fixture(scope="module")
 def installed(library, tmp_path_factory):
     prefix = tmp_path_factory.mktemp("installed")
-    subprocess.run([f"{TOP}/tools/ndk/install", f"{library}/libbinder_ndk.so.1", "1.1.0"],
+    subprocess.run([f"{TOP}/tools/ndk/install-ndk", f"{library}/libbinder_ndk.so.1", "1.1.0"],
                    check=True, env={**os.environ, "PREFIX": str(prefix), "DESTDIR": ""})
     (prefix / "small.c").write_text(SMALL, encoding="utf-8")
     return prefix

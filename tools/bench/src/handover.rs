@@ -13,9 +13,8 @@ use crate::idle_clients::{IdleClients, Load};
 use crate::peer::Peer;
 use anybinder_mount::context::Context;
 use anybinder_mount::error::{Doing, Error, Result};
-use anybinder_mount::generation::{self, HandOver};
-use anybinder_mount::interrupt;
 use anybinder_mount::mount::Mount;
+use anybinder_mount::{generation, interrupt};
 use serde_json::json;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -145,7 +144,7 @@ fn parse(line: &str) -> Option<BTreeMap<&'static str, f64>> {
 fn replace(mount: &Mount) -> Result<(Instant, Instant)> {
     std::thread::sleep(BEGIN_AFTER);
     let begun = Instant::now();
-    let now = generation::hand_over(mount, HandOver::default())?;
+    let now = generation::hand_over(mount, generation::HandOver::default())?;
     match now.last.as_str() {
         "done" => Ok((begun, Instant::now())),
         last => Err(Error::with_advice(

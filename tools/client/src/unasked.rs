@@ -3,8 +3,8 @@
 use crate::device::refusal;
 use crate::raw_manager::{RawManager, STRICT_MODE};
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_driver::call::Outcome;
 use anybinder_driver::parcel::Speaker;
+use anybinder_driver::raw_call::Outcome;
 use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_rpc::status_text::explain;
 

@@ -6,16 +6,16 @@
 //! this; rsbinder's statuses are used.
 //!
 //! * `abi`: the structures, commands and object types of the driver's header
-//! * `receive_map`: an open device and its receive buffer; `driver`: one thread there, `call`: its
-//!   calls
+//! * `receive_map`: an open device and its receive buffer; `driver`: one thread there, `raw_call`:
+//!   its calls
 //! * `level`: what differs between Android releases; `parcel`: parcels of AIDL, `hidl_parcel`: of
 //!   HIDL
 //! * `relay`: passes on what comes for objects that stand for others
 pub mod abi;
-pub mod call;
 pub mod driver;
 pub mod hidl_parcel;
 pub mod level;
 pub mod parcel;
+pub mod raw_call;
 pub mod receive_map;
 pub mod relay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The functions of the C API for objects (`object.rs`).
+//! The functions of the C API for objects (`aibinder.rs`).
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, Weak};
@@ -9,11 +9,11 @@ use rsbinder::{
     WIBinder,
 };
 
+use crate::aibinder::{address, into_raw, to_send, AIBinder, Settings};
+use crate::aparcel::{borrowed, store, with, AParcel};
 use crate::class::AIBinder_Class;
-use crate::death::{AIBinder_DeathRecipient, Link};
-use crate::object::{address, into_raw, to_send, AIBinder, Settings};
-use crate::parcel::{borrowed, store, with, AParcel};
-use crate::{lock, number, outcome, process, Status};
+use crate::death_recipient::{AIBinder_DeathRecipient, Link};
+use crate::{abinder_process, lock, number, outcome, Status};
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_new(
@@ -426,7 +426,7 @@ pub unsafe extern "C" fn AParcel_readStrongBinder(
     binder: *mut *mut AIBinder,
 ) -> Status {
     with(parcel, |parcel| {
-        process::ready()?;
+        abinder_process::ready()?;
         store(binder, std::ptr::null_mut())?;
         let read: Option<SIBinder> = parcel.read()?;
         store(binder, into_raw(read))

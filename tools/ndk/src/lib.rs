@@ -23,15 +23,15 @@
     reason = "names of the C API; which pointers a function takes is said in the headers"
 )]
 
+mod abinder_process;
+mod aibinder;
+mod aparcel;
+mod aparcel_array;
+mod aservice_manager;
+mod astatus;
 mod binder;
 mod class;
-mod death;
-mod manager;
-mod object;
-mod parcel;
-mod parcel_array;
-mod process;
-mod status;
+mod death_recipient;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -183,7 +183,11 @@ fn some_files(far: &Far) -> Verdict {
         far.readFile(&descriptors::open_text("text")?)?;
     }
     // Fewer, if one of before was still being closed.
-    same("more files that are open there", (far.openFiles()? - before).max(0), 0)
+    same(
+        "more files that are open there",
+        (far.openFiles()? - before).max(0),
+        0,
+    )
 }
 
 pub fn all_but_files(far: &Far) -> Verdict {

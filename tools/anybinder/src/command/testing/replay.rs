@@ -11,8 +11,8 @@ use anybinder_driver::abi::{
     OBJECT_SIZE, TF_STATUS_CODE, TYPE_BINDER, TYPE_FD, TYPE_HANDLE, TYPE_WEAK_BINDER,
     TYPE_WEAK_HANDLE,
 };
-use anybinder_driver::call::Outcome;
 use anybinder_driver::parcel::{word, Parcel};
+use anybinder_driver::raw_call::Outcome;
 use anybinder_events::calls::Call;
 use anybinder_events::payload::Payload;
 use anybinder_events::recording::{self, Recorded};

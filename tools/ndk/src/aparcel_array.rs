@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 
 use rsbinder::{Parcel, Result, StatusCode};
 
-use crate::parcel::{give_text, text, with, AParcel};
+use crate::aparcel::{give_text, text, with, AParcel};
 use crate::{result_of, Status};
 
 /// The number of elements to write; `None`: the array is null.

@@ -17,10 +17,10 @@ use rsbinder::{
     StatusCode, Transactable, TransactionCode, WIBinder,
 };
 
+use crate::aparcel::AParcel;
 use crate::class::AIBinder_Class;
-use crate::death::Link;
-use crate::parcel::AParcel;
-use crate::{lock, process, result_of};
+use crate::death_recipient::Link;
+use crate::{abinder_process, lock, result_of};
 
 pub struct AIBinder {
     class: AtomicPtr<AIBinder_Class>,
@@ -376,6 +376,6 @@ impl IBinder for AIBinder {
 
 /// Before an object goes to another process, the driver has to be open.
 pub fn to_send(binder: &AIBinder) -> Result<SIBinder> {
-    process::ready()?;
+    abinder_process::ready()?;
     Ok(binder.inner())
 }

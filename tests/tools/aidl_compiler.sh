@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# aidl.sh DIR: unpacks in DIR the .aidl compiler of Debian's sid, with the libraries that it needs,
+# aidl_compiler.sh DIR: unpacks in DIR the .aidl compiler of Debian's sid, with the libraries that it needs,
 # unless it is there. Nothing is installed.
 set -euo pipefail
 

@@ -9,15 +9,15 @@ use rsbinder::hub::{self, BnServiceCallback, IServiceCallback, ServiceManager};
 use rsbinder::lazy_service::LazyServiceRegistrar;
 use rsbinder::{BinderResult, ExceptionCode, Interface, SIBinder, Status, StatusCode, Strong};
 
-use crate::object::{self, AIBinder};
-use crate::{outcome, process};
+use crate::aibinder::{self, AIBinder};
+use crate::{abinder_process, outcome};
 
 /// How long `AServiceManager_getService` waits, as on Android.
 const PATIENCE: Duration = Duration::from_secs(5);
 const ALLOW_ISOLATED: u32 = 1 << 0;
 
 fn manager() -> rsbinder::Result<Arc<ServiceManager>> {
-    process::ready()?;
+    abinder_process::ready()?;
     hub::default()
 }
 
@@ -34,7 +34,7 @@ unsafe fn both<'a>(
 ) -> BinderResult<(SIBinder, &'a str)> {
     let binder = binder.as_ref().ok_or(ExceptionCode::IllegalArgument)?;
     let instance = name(instance).or(Err(ExceptionCode::IllegalArgument))?;
-    Ok((object::to_send(binder)?, instance))
+    Ok((aibinder::to_send(binder)?, instance))
 }
 
 fn exception(result: BinderResult<()>) -> i32 {
@@ -81,7 +81,7 @@ unsafe fn found(
     find: impl FnOnce(&ServiceManager, &str) -> Option<SIBinder>,
 ) -> *mut AIBinder {
     let binder = manager().and_then(|manager| Ok(find(&manager, name(instance)?)));
-    object::into_raw(binder.ok().flatten())
+    aibinder::into_raw(binder.ok().flatten())
 }
 
 #[no_mangle]
@@ -184,7 +184,7 @@ impl Interface for Listener {}
 impl IServiceCallback for Listener {
     fn onRegistration(&self, name: &str, binder: &SIBinder) -> BinderResult<()> {
         let name = CString::new(name).or(Err(ExceptionCode::IllegalArgument))?;
-        let binder = object::of(binder.clone());
+        let binder = aibinder::of(binder.clone());
         // SAFETY: the callback holds what it keeps.
         unsafe { (self.on_register)(name.as_ptr(), Arc::as_ptr(&binder).cast_mut(), self.cookie) };
         Ok(())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `AParcel`: what a call carries, but for arrays (`parcel_array.rs`).
+//! `AParcel`: what a call carries, but for arrays (`aparcel_array.rs`).
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
 
 use rsbinder::{Parcel, ParcelFileDescriptor, Result, StatusCode};
 
-use crate::status::{self, AStatus};
+use crate::astatus::{self, AStatus};
 use crate::{number, outcome, Status};
 
 pub struct AParcel {
@@ -296,7 +296,7 @@ pub unsafe extern "C" fn AParcel_writeStatusHeader(
     parcel: *mut AParcel,
     status: *const AStatus,
 ) -> Status {
-    with(parcel, |parcel| parcel.write(&status::from_raw(status)))
+    with(parcel, |parcel| parcel.write(&astatus::from_raw(status)))
 }
 
 #[no_mangle]
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn AParcel_readStatusHeader(
     status: *mut *mut AStatus,
 ) -> Status {
     with(parcel, |parcel| {
-        store(status, status::into_raw(parcel.read()?))
+        store(status, astatus::into_raw(parcel.read()?))
     })
 }
 
