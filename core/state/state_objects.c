@@ -9,8 +9,8 @@
 #include "state.h"
 
 /*
- * Objects that were allocated one after the other have their numbers side by side, in as many places
- * as a page has room for the smallest; where those of a page begin, a hash says.
+ * Objects that were allocated one after the other have their numbers side by side, a place for each
+ * 16 bytes of a page; where those of a page begin, a hash says.
  */
 u32 *state_number_place(const struct state_objects *objects, enum state_kind kind,
 			const void *object)

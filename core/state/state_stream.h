@@ -225,20 +225,6 @@ static inline u64 state_pass_number(struct state_part *part, u64 value)
 	return value;
 }
 
-/*
- * Copies a number, of which the low bytes come first on all machines of the daemon. Where the size
- * is known this is no call, and there may be tens of millions.
- */
-static inline void state_copy_number(void *to, const void *from, u8 size)
-{
-	if (size == 4)
-		host_memcpy(to, from, 4);
-	else if (size == 1)
-		host_memcpy(to, from, 1);
-	else
-		host_memcpy(to, from, size);
-}
-
 static inline void state_pass_field(struct state_part *part, const struct state_field *field,
 				    void *object)
 {
@@ -250,14 +236,14 @@ static inline void state_pass_field(struct state_part *part, const struct state_
 	} else if (!field->size) {
 		field->pass(part, field, at);
 	} else if (part->w) {
-		state_copy_number(&value, at, field->size);
+		host_memcpy(&value, at, field->size); /* its low bytes come first on all machines */
 		state_pass_number(part, value);
 	} else {
 		value = state_pass_number(part, 0);
 		if (value > field->max)
 			state_fail(part->r, -EINVAL, field->name);
 		else
-			state_copy_number(at, &value, field->size);
+			host_memcpy(at, &value, field->size);
 	}
 }
 

@@ -112,11 +112,8 @@ bool restore_open(struct restore *restore, const struct record *record)
 	struct restored_open *open = calloc(1, sizeof(*open));
 	struct open_file *file = calloc(1, sizeof(*file));
 
-	if (!open || !file) {
-		free(open);
-		free(file);
+	if (!open || !file)
 		return false;
-	}
 	record_get_fields(&restore->records, record, &open_layout,
 			  (void *[]){ file, &open->proc, &open->map });
 	open->open_id = file->open_id;
