@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# aidl_compiler.sh DIR: unpacks in DIR the .aidl compiler of Debian's sid, with the libraries that it needs,
-# unless it is there. Nothing is installed.
+# aidl_compiler.sh DIR: unpacks in DIR the .aidl compiler of Debian's sid, with the libraries that
+# it needs, unless it is there. Nothing is installed.
 set -euo pipefail
 
 suite=$(cd "$(dirname "$0")/../../vm" && pwd)/suite.sh
