@@ -7,7 +7,7 @@ use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
 use crate::command::observing::system::methods::Methods;
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
-use crate::command::observing::system::text::short_time;
+use crate::command::observing::system::text::{called, short_time};
 use crate::command::observing::system::waits;
 use anybinder_cli::error::{Error, Result};
 use anybinder_cli::interrupt;
@@ -163,10 +163,7 @@ impl Waiting {
             .service
             .as_ref()
             .map_or_else(String::new, |name| format!(" of {name}"));
-        let called = match &self.method {
-            Some(name) => harmless(&format!("method {name}")),
-            None => format!("code {}", self.code),
-        };
+        let called = called(self.method.as_deref(), self.code);
         format!("thread {} waits{elapsed} for {called}{of}", self.thread)
     }
 }

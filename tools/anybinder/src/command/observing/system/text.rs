@@ -9,6 +9,15 @@ pub fn method_name(method: Option<&str>, code: u32) -> String {
     method.map_or_else(|| code.to_string(), harmless)
 }
 
+/// The same where a thread waits for a call or handles it: with the word for what it is.
+pub fn called(method: Option<&str>, code: u32) -> String {
+    let kind = match method {
+        Some(_) => "method",
+        None => "code",
+    };
+    format!("{kind} {}", method_name(method, code))
+}
+
 /// A number, if it is known.
 pub fn or_dash(number: Option<impl ToString>) -> String {
     number.map_or_else(|| "-".to_string(), |number| number.to_string())

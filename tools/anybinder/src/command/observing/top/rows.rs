@@ -4,7 +4,7 @@ use crate::command::observing::system::backlog::Backlog;
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::Latency;
 use crate::command::observing::system::methods::Methods;
-use crate::command::observing::system::text::{method_name, time};
+use crate::command::observing::system::text::{called, time};
 use crate::command::observing::system::thread_priority;
 use anybinder_events::event::Priority;
 use serde::Serialize;
@@ -211,18 +211,13 @@ impl Activity {
         let party = format!("{} {}", peer.pid, peer.command);
         let party = party.trim_end();
         let since = time(peer.for_ms);
-        let method = peer.method.as_deref();
-        let called = match method {
-            Some(_) => "method",
-            None => "code",
-        };
-        let code = format!("{called} {}", method_name(method, peer.code));
+        let called = called(peer.method.as_deref(), peer.code);
         match (self.doing, peer.tid) {
             (Doing::Waits, 0) => {
-                format!("waits {since} for any thread of {party}: {code}{of}")
+                format!("waits {since} for any thread of {party}: {called}{of}")
             }
             (Doing::Waits, tid) => {
-                format!("waits {since} for {party}, thread {tid}: {code}{of}")
+                format!("waits {since} for {party}, thread {tid}: {called}{of}")
             }
             _ => {
                 let kind = if peer.is_oneway {
@@ -234,7 +229,7 @@ impl Activity {
                     ordinary if ordinary == Priority::default() => String::new(),
                     priority => format!(", sent at {priority}"),
                 };
-                format!("handles, for {since}, a {kind} of {party}: {code}{of}{sent}")
+                format!("handles, for {since}, a {kind} of {party}: {called}{of}{sent}")
             }
         }
     }
