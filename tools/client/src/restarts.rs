@@ -10,7 +10,7 @@ use anybinder_servicemanager::DESCRIPTOR;
 use rsbinder::StatusCode;
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long service managers are waited for, one of which may be stopped.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -77,6 +77,16 @@ pub struct Asker {
 }
 
 impl Asker {
+    fn begin(&mut self) {
+        if self.answer.is_some() {
+            return;
+        }
+        let (mount, device) = (self.mount.clone(), self.device.clone());
+        let (sender, answer) = mpsc::channel();
+        let ask = move || drop(sender.send(of_device(&mount, &device)));
+        self.answer = std::thread::Builder::new().spawn(ask).ok().map(|_| answer);
+    }
+
     pub fn new(mount: &Mount, device: &str) -> Asker {
         Asker {
             mount: mount.clone(),
@@ -88,14 +98,13 @@ impl Asker {
     /// All services. None if the service manager does not know how often they were restarted, or
     /// does not answer in time; then its answer is what the next call returns.
     pub fn ask(&mut self) -> Option<Vec<Restarted>> {
-        let answer = self.answer.take().or_else(|| {
-            let (mount, device) = (self.mount.clone(), self.device.clone());
-            let (sender, answer) = mpsc::channel();
-            let ask = move || drop(sender.send(of_device(&mount, &device)));
-            std::thread::Builder::new().spawn(ask).ok()?;
-            Some(answer)
-        })?;
-        match answer.recv_timeout(PATIENCE) {
+        self.ask_until(Instant::now() + PATIENCE)
+    }
+
+    fn ask_until(&mut self, end: Instant) -> Option<Vec<Restarted>> {
+        self.begin();
+        let answer = self.answer.take()?;
+        match answer.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Err(RecvTimeoutError::Timeout) => {
                 self.answer = Some(answer);
                 None
@@ -103,6 +112,19 @@ impl Asker {
             answered => answered.ok().flatten(),
         }
     }
+}
+
+/// The services of each device whose service manager tells. All are asked at the same time, so that
+/// those that hang are waited for once.
+pub fn of_devices(mount: &Mount, devices: &[&str]) -> HashMap<String, Vec<Restarted>> {
+    let mut askers: Vec<Asker> = devices.iter().map(|name| Asker::new(mount, name)).collect();
+    askers.iter_mut().for_each(Asker::begin);
+    let end = Instant::now() + PATIENCE;
+    let told = askers.into_iter().filter_map(|mut asker| {
+        let services = asker.ask_until(end)?;
+        Some((asker.device, services))
+    });
+    told.collect()
 }
 
 /// The restarts by process, for each the most of its services.

@@ -6,7 +6,7 @@ use super::system::known::Known;
 use super::system::text::or_dash;
 use anybinder_cli::error::Result;
 use anybinder_cli::output::{harmless, say};
-use anybinder_client::restarts::{self, Asker};
+use anybinder_client::restarts;
 use anybinder_mount::binderfs::{self, ProcessStats};
 use anybinder_mount::context::Context;
 use anybinder_mount::process::command_name;
@@ -81,12 +81,12 @@ fn backlogs(context: &Context) -> HashMap<(u32, String), Vec<Backlog>> {
 
 /// The restarts by process, of each context that somebody uses.
 fn restarts(context: &Context, stats: &[ProcessStats]) -> HashMap<String, HashMap<u32, u32>> {
-    let contexts: BTreeSet<&String> = stats.iter().map(|one| &one.context).collect();
-    let of = |name: &String| {
-        let services = Asker::new(&context.mount, name).ask()?;
-        Some((name.clone(), restarts::by_process(&services)))
-    };
-    contexts.into_iter().filter_map(of).collect()
+    let contexts: BTreeSet<&str> = stats.iter().map(|one| one.context.as_str()).collect();
+    let contexts: Vec<&str> = contexts.into_iter().collect();
+    restarts::of_devices(&context.mount, &contexts)
+        .into_iter()
+        .map(|(name, services)| (name, restarts::by_process(&services)))
+        .collect()
 }
 
 pub fn run(context: &Context) -> Result<ExitCode> {
