@@ -117,11 +117,7 @@ fn manager_check(mount: &Mount, name: &str) -> Result<Option<Check>> {
     let state = asked.first().map(|one| one.state);
     Ok(Some(match state {
         Some(ManagerState::None) => Check::ok("manager", format!("{name}: none is there yet")),
-        Some(ManagerState::Answers) if is_ours(mount, &device) => Check::no(
-            "manager",
-            format!("{name}: a service manager of anybinder stands where Android's has to"),
-            OURS_ADVICE,
-        ),
+        Some(ManagerState::Answers) if is_ours(mount, &device) => in_its_way("manager", name),
         Some(ManagerState::Answers) => Check::ok("manager", format!("{name}: Android's is there")),
         _ => Check::limited(
             "manager",
@@ -129,6 +125,11 @@ fn manager_check(mount: &Mount, name: &str) -> Result<Option<Check>> {
             "see `anybinder doctor`",
         ),
     }))
+}
+
+fn in_its_way(check: &'static str, name: &str) -> Check {
+    let text = format!("{name}: a service manager of anybinder stands where Android's has to");
+    Check::no(check, text, OURS_ADVICE)
 }
 
 /// Ours alone tells how often services were restarted.
@@ -192,10 +193,7 @@ pub fn in_the_way(mount: &Mount, answering: &[String]) -> Vec<Check> {
         .into_iter()
         .filter_map(|(_, name)| device(mount, &name));
     let ours = devices.filter(|name| answering.contains(name) && is_ours(mount, name));
-    let text =
-        |name| format!("{name}: a service manager of anybinder stands where Android's has to");
-    ours.map(|name| Check::no("android", text(name), OURS_ADVICE))
-        .collect()
+    ours.map(|name| in_its_way("android", &name)).collect()
 }
 
 #[cfg(test)]
