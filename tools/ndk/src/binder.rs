@@ -146,6 +146,17 @@ const FLAG_ONEWAY: u32 = rsbinder::FLAG_ONEWAY;
 const FLAG_CLEAR_BUF: u32 = rsbinder::FLAG_CLEAR_BUF;
 const FLAGS: u32 = FLAG_ONEWAY | FLAG_CLEAR_BUF | rsbinder::FLAG_PRIVATE_VENDOR;
 
+/// Gives the caller a parcel of a call, or says why there is none.
+unsafe fn give(made: Result<Parcel>, binder: *mut AIBinder, out: *mut *mut AParcel) -> Status {
+    match made {
+        Ok(parcel) => {
+            *out = AParcel::for_call(parcel, binder.cast());
+            crate::OK
+        }
+        Err(code) => number(code),
+    }
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_prepareTransaction(
     binder: *mut AIBinder,
@@ -166,13 +177,7 @@ pub unsafe extern "C" fn AIBinder_prepareTransaction(
             class.write_header(&mut parcel).map(|()| parcel)
         }
     };
-    match prepared {
-        Ok(parcel) => {
-            *out = AParcel::for_call(parcel, binder.cast());
-            crate::OK
-        }
-        Err(code) => number(code),
-    }
+    give(prepared, binder, out)
 }
 
 #[no_mangle]
@@ -210,14 +215,8 @@ pub unsafe extern "C" fn AIBinder_transact(
             })
         }
     };
-    match done {
-        Ok(reply) => {
-            let reply = reply.unwrap_or_else(|| Parcel::with_capacity(0));
-            *output = AParcel::for_call(reply, binder.cast());
-            crate::OK
-        }
-        Err(code) => number(code),
-    }
+    let reply = done.map(|reply| reply.unwrap_or_else(|| Parcel::with_capacity(0)));
+    give(reply, binder, output)
 }
 
 #[no_mangle]
