@@ -54,10 +54,10 @@ void state_pass_list(struct state_part *part, const struct state_field *field, v
 	if (part->w)
 		write_list(part->w, field, at);
 	while (part->r && has_more(part)) {
-		void *object = pass_link(part, field->kind, NULL);
-		struct bl_list *link = (struct bl_list *)((char *)object + field->element);
+		char *object = pass_link(part, field->kind, NULL);
+		struct bl_list *link = object ? (struct bl_list *)(object + field->element) : NULL;
 
-		if (!object || bl_linked(link))
+		if (!link || bl_linked(link))
 			state_fail(part->r, -EINVAL, field->name);
 		else
 			bl_add_tail(at, link);
