@@ -11,7 +11,8 @@ CONFORMANCE_ENGINE_CORE := $(CORE_SRCS) $(STATE_SRCS) \
 CONFORMANCE_ENGINE_FLAGS := -iquotecore -iquotehost -Ihost/test -Itests -I$(CONFORMANCE_DIR)/lib \
 	-DBINDER_DEBUG -O1
 
-$(eval $(call object_rule,conformance-engine,$$(CC),$(CONFORMANCE_ENGINE_FLAGS) $(UNIT_SAN)))
+$(eval $(call object_rule,conformance-engine,$(CLANG),$(CONFORMANCE_ENGINE_FLAGS) $(UNIT_SAN)))
+$(BIN)/conformance-engine: CC = $(CLANG)
 $(BIN)/conformance-engine: LDFLAGS += $(UNIT_SAN)
 $(BIN)/conformance-engine: $(CONFORMANCE_ENGINE_SRC:%.c=$(OBJ)/conformance-engine/%.o) \
 	$(CONFORMANCE_ENGINE_CORE:%.c=$(OBJ)/unit/%.o)

@@ -11,10 +11,8 @@
 # build/fuzz/TARGET. An input that made a run fail is written to build/fuzz/TARGET-crash-*;
 # `build/bin/fuzz-TARGET FILE` plays it again.
 FUZZ_TARGETS := range object sg stream
-FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FUZZ_SRCS    := $(CORE_SRCS) $(STATE_SRCS) $(wildcard host/test/*.c) tests/engine/unit/random.c \
 	$(filter-out %_test.c tests/engine/fuzz/main.c,$(wildcard tests/engine/fuzz/*.c))
-FUZZ_FLAGS   := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1 $(FUZZ_SAN) -fsanitize=fuzzer-no-link
 FUZZ_MAX_LEN := 4096
 TARGET ?= stream
 SECONDS ?= 0
@@ -26,15 +24,14 @@ COMPUTING_PROGRAMS += $(FUZZ_TARGETS:%=$(BIN)/fuzz-%)
 $(FUZZ_TARGETS:%=fuzz-inputs-%): fuzz-inputs-%:
 	@tests/engine/fuzz/inputs.py unpack tests/engine/fuzz/corpus/$*.hex $(BUILD)/fuzz/$*-kept
 
-$(eval $(call object_rule,fuzz,$(CLANG),$(FUZZ_FLAGS)))
-
 $(FUZZ_TARGETS:%=$(OBJ)/fuzz/main-%.o): $(OBJ)/fuzz/main-%.o: tests/engine/fuzz/main.c
 	@mkdir -p $(@D)
-	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ_FLAGS) \
+	$(Q)$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(CFLAGS) $(UNIT_FLAGS) $(UNIT_SAN) \
 		-DFUZZ_TARGET=fuzz_$* -MMD -MP -c -o $@ $<
 
-$(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_SRCS:%.c=$(OBJ)/fuzz/%.o)
-	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(FUZZ_SAN) -fsanitize=fuzzer -o $@ $^
+# The engine as compiled for the unit tests.
+$(FUZZ_TARGETS:%=$(BIN)/fuzz-%): $(BIN)/fuzz-%: $(OBJ)/fuzz/main-%.o $(FUZZ_SRCS:%.c=$(OBJ)/unit/%.o)
+	$(Q)$(call say,LD,$@)$(CLANG) $(LDFLAGS) $(UNIT_SAN) -fsanitize=fuzzer -o $@ $^
 
 ## fuzz: search for inputs that break the engine (TARGET=range|object|sg|stream, SECONDS=N)
 fuzz: $(BIN)/fuzz-$(TARGET) fuzz-inputs-$(TARGET)

@@ -8,7 +8,10 @@ UNIT_FLAGS := -Icore -Ihost -Ihost/test -Itests -DBINDER_DEBUG -O1
 
 COMPUTING_PROGRAMS += $(BIN)/unit_test $(BIN)/race_test
 
-$(eval $(call object_rule,unit,$$(CC),$(UNIT_FLAGS) $(UNIT_SAN)))
+# The fuzzers and the conformance suite on the engine are linked with the same objects, hence clang,
+# and the counters of libFuzzer, which are otherwise not read.
+$(eval $(call object_rule,unit,$(CLANG),$(UNIT_FLAGS) $(UNIT_SAN) -fsanitize=fuzzer-no-link))
+$(BIN)/unit_test: CC = $(CLANG)
 $(BIN)/unit_test: LDFLAGS += $(UNIT_SAN)
 $(BIN)/unit_test: $(UNIT_SRCS:%.c=$(OBJ)/unit/%.o)
 
