@@ -3,7 +3,7 @@
 """Convert the kept inputs of a fuzzer between text and the files that libFuzzer reads.
 
     inputs unpack TEXT DIR    write each input of TEXT as a file of DIR, which is emptied first
-    inputs add DIR TEXT       append the inputs of DIR that TEXT lacks
+    inputs pack DIR TEXT      make TEXT of the files of DIR; its comments stay
 
 A line of TEXT is one input in hexadecimal. A `#` and what follows it is a comment.
 """
@@ -31,17 +31,17 @@ def unpack(text, directory):
         (directory / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
-def add(directory, text):
-    known = set(parse(text))
-    new = {path.read_bytes() for path in directory.iterdir() if path.is_file()} - known - {b""}
-    with open(text, "a", encoding="ascii") as out:
-        for data in sorted(new, key=lambda data: (len(data), data)):
-            out.write(data.hex() + "\n")
-    print(f"{text}: {len(new)} added, {len(known) + len(new)} inputs")
+def pack(directory, text):
+    kept = text.read_text(encoding="ascii").splitlines()
+    comments = [line for line in kept if line.startswith("#")]
+    inputs = {path.read_bytes() for path in directory.iterdir()} - {b""}
+    lines = comments + [data.hex() for data in sorted(inputs, key=lambda data: (len(data), data))]
+    text.write_text("\n".join(lines) + "\n", encoding="ascii")
+    print(f"{text}: {len(inputs)} inputs")
 
 
 def main(arguments):
-    actions = {"unpack": unpack, "add": add}
+    actions = {"unpack": unpack, "pack": pack}
     if len(arguments) != 3 or arguments[0] not in actions:
         sys.exit(__doc__)
     actions[arguments[0]](pathlib.Path(arguments[1]), pathlib.Path(arguments[2]))

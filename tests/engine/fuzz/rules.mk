@@ -4,7 +4,7 @@
 #
 #   pytest tests/engine/fuzz   every input that is kept, then a bounded search from there
 #   make fuzz TARGET=stream    search until stopped, on all cores; SECONDS=N ends it after that
-#   make fuzz-merge            keep, of what was found, the inputs that reach something new
+#   make fuzz-merge            keep the fewest inputs that reach what is reached by all, found ones too
 #
 # tests/engine/fuzz/corpus/TARGET.hex lists the kept inputs, a line each; tests/engine/fuzz/inputs.py
 # writes them as files to build/fuzz/TARGET-kept. A search leaves what it finds in
@@ -39,11 +39,10 @@ fuzz: $(BIN)/fuzz-$(TARGET) fuzz-inputs-$(TARGET)
 	$(BIN)/fuzz-$(TARGET) $(BUILD)/fuzz/$(TARGET) $(BUILD)/fuzz/$(TARGET)-kept -max_len=$(FUZZ_MAX_LEN) \
 		-max_total_time=$(SECONDS) -fork=$$(nproc) -artifact_prefix=$(BUILD)/fuzz/$(TARGET)-
 
-# fuzz-merge: keep what the last searches found and the corpus lacks
+# fuzz-merge: the fewest inputs that reach, as often, whatever the kept and the found ones reach
 fuzz-merge: $(FUZZ_TARGETS:%=$(BIN)/fuzz-%) $(FUZZ_TARGETS:%=fuzz-inputs-%)
 	@for target in $(FUZZ_TARGETS); do \
-		mkdir -p $(BUILD)/fuzz/$$target && \
-		$(BIN)/fuzz-$$target -merge=1 -use_counters=0 -max_len=$(FUZZ_MAX_LEN) \
-			$(BUILD)/fuzz/$$target-kept $(BUILD)/fuzz/$$target && \
-		tests/engine/fuzz/inputs.py add $(BUILD)/fuzz/$$target-kept tests/engine/fuzz/corpus/$$target.hex || exit; \
+		dir=$(BUILD)/fuzz/$$target && rm -rf $$dir-few && mkdir -p $$dir $$dir-few && \
+		$(BIN)/fuzz-$$target -set_cover_merge=1 -max_len=$(FUZZ_MAX_LEN) $$dir-few $$dir-kept $$dir && \
+		tests/engine/fuzz/inputs.py pack $$dir-few tests/engine/fuzz/corpus/$$target.hex || exit; \
 	done
