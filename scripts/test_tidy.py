@@ -5,7 +5,7 @@ import functools
 
 import pytest
 import tidy
-from tidy_lockless import HEADING, LOCKING
+from tidy_pages import HEADING, LOCKING
 from tidy_tree import ARCHITECTURE, INDEX_HEADING, INDEX_MIN, KNOT_MAX, NO_TSA_MAX, OPERATIONS_MAX
 
 C_HEAD = "// SPDX-License-Identifier: GPL-2.0\n"

@@ -4,8 +4,6 @@
  * todo list, then on a stack) and remembered by its sender, and either may die at any time.
  * `from` is the only link from receiver to sender; it has a lock of its own because neither
  * side's locks may be held while looking at the other. A sender that dies clears it.
- *
- * Tested in: core/calls/call_test.c
  */
 #include "calls/transaction.h"
 

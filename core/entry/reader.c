@@ -3,8 +3,6 @@
  * What a read does when its buffer is not writable. One completion and the transaction at the end
  * are dequeued before anything is stored, because that is what most reads return; they are put
  * back. Before all other work is dequeued the start of the buffer is written.
- *
- * Tested in: core/entry/command_test.c
  */
 #include "entry/reader.h"
 

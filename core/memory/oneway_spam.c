@@ -2,6 +2,8 @@
 /*
  * The buffers of one sender are counted by walking all buffers, which only happens while
  * space is short and the suspect was not reported yet.
+ *
+ * Tested in: core/memory/buffer_alloc_test.c
  */
 #include "memory/oneway_spam.h"
 

@@ -3,8 +3,6 @@
  * How fields pass to the stream, and from it: one function for each type of field, and for each
  * part that no type describes (names, numbers of the host, counters, arrays), says it for the
  * writer and for the reader.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

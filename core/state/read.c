@@ -4,8 +4,6 @@
  * one, when every number of an object leads to it by an index, sets pointers and fills lists. Then
  * everything that the engine relies on is checked (state/state_check.c). Whatever fails, what was
  * made stays as it is: the process that could not take over ends.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

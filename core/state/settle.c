@@ -4,8 +4,6 @@
  * are told of it as ever. Such a call failed with an error by which its thread may repeat it: so
  * what it was sending is undone, the call that it was replying to waits for its reply again, and
  * what it was about to deliver is queued again, before all that came later.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

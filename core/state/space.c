@@ -5,8 +5,6 @@
  * have a gap, each before those below it. Two kinds of pages are written: the idle ones, the least
  * recently used first, and those whose memory a call was still asking for; the others are under a
  * buffer, or free.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

@@ -5,8 +5,6 @@
  * contain, which counts there must be. Counts are made anew from what there is, and are never
  * smaller in a sound stream. What counts have beyond that, and transactions that nobody has, are
  * what calls that were left behind held; they stay as they are until binder_state_settle().
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

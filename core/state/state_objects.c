@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Objects by their numbers; how they are made from a record, and entered where they belong.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory doubles as it grows, so that adding takes the same time on average.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_wire.h"
 

@@ -3,8 +3,6 @@
  * The fields of each record, in the order of the stream. A new field goes to the end of its table,
  * with the version of the stream that it came with; when it is missing it is zero, or as the object
  * was made. What is in no table is in tests/engine/state/unwritten, with the reason.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

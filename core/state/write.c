@@ -6,8 +6,6 @@
  *
  * Nothing changes meanwhile, so no lock is taken. A call that was left behind is in an operation of
  * the host, which it called with no lock held.
- *
- * Tested in: core/state/state_test.c
  */
 #include "state/state_stream.h"
 

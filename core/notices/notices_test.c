@@ -1,12 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Frozen processes, and freeze notifications: what the conformance suite cannot look at, and what
- * finds that a field is lost in a hand-over.
- */
+/* Death and freeze notices; the conformance suite has the other rules. */
 #include "pair.h"
 #include "check.h"
 
-#define COOKIE 0x6262
+/* ---- death.c: the bound of death requests ---------------------------------------------------- */
+
+#define DEATH_COOKIE 0x5151
+
+/* The client acquires handle 0 and requests a death notification. */
+static void request(struct pair *p)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = DEATH_COOKIE };
+
+	world_command(p->c, BC_ENTER_LOOPER, NULL);
+	world_command(p->c, BC_ACQUIRE, &arg.handle);
+	world_command(p->c, BC_REQUEST_DEATH_NOTIFICATION, &arg);
+	CHECK(world_write_read(p->c, false) == 0);
+}
+
+/* Notices that are requested and cleared, but never read, do not accumulate without limit. */
+TEST(death_requests_are_limited)
+{
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = DEATH_COOKIE };
+	struct pair p;
+	u32 nr;
+
+	pair_begin(&p);
+	request(&p);
+	for (nr = 0; nr < BINDER_MAX_NOTICES + 10; nr++) {
+		world_command(p.c, BC_CLEAR_DEATH_NOTIFICATION, &arg);
+		world_command(p.c, BC_REQUEST_DEATH_NOTIFICATION, &arg);
+		REQUIRE(world_write_read(p.c, false) == 0);
+		if (p.c->arg.bwr.write_consumed < p.c->arg.bwr.write_size)
+			break; /* at the limit: an error is queued */
+	}
+	CHECK(sim_stats.allocs < BINDER_MAX_NOTICES + 100);
+	while (world_write_read(p.c, true) == 0) {
+		u32 br = world_next(p.c, NULL);
+
+		if (br == BR_ERROR)
+			break;
+		if (!CHECK(br == BR_CLEAR_DEATH_NOTIFICATION_DONE))
+			break;
+		while (world_next(p.c, NULL) == BR_CLEAR_DEATH_NOTIFICATION_DONE)
+			;
+	}
+	CHECK(pair_end(&p));
+}
+
+/* ---- freeze.c: what finds that a field is lost in a hand-over, and permissions --------------- */
+
+#define FREEZE_COOKIE 0x6262
 
 static int freeze(struct pair *p, bool enable, u32 timeout_ms)
 {
@@ -125,7 +169,7 @@ static bool read_notification(struct pair *p, u32 is_frozen)
 {
 	struct binder_frozen_state_info info;
 
-	if (!pair_expect(p->c, BR_FROZEN_BINDER, &info) || info.cookie != COOKIE ||
+	if (!pair_expect(p->c, BR_FROZEN_BINDER, &info) || info.cookie != FREEZE_COOKIE ||
 	    info.is_frozen != is_frozen)
 		return false;
 	world_command(p->c, BC_FREEZE_NOTIFICATION_DONE, &info.cookie);
@@ -135,7 +179,7 @@ static bool read_notification(struct pair *p, u32 is_frozen)
 /* Requests freeze notifications and reads the first one, without acknowledging it. */
 static void request_and_read(struct pair *p)
 {
-	struct binder_handle_cookie arg = { .handle = 0, .cookie = COOKIE };
+	struct binder_handle_cookie arg = { .handle = 0, .cookie = FREEZE_COOKIE };
 	struct binder_frozen_state_info info;
 
 	world_command(p->c, BC_ACQUIRE, &arg.handle);
@@ -147,7 +191,7 @@ static void request_and_read(struct pair *p)
 
 TEST(freeze_changes_before_it_is_acknowledged)
 {
-	u64 cookie = COOKIE;
+	u64 cookie = FREEZE_COOKIE;
 	struct pair p;
 
 	pair_begin(&p);
