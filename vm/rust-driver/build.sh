@@ -23,8 +23,9 @@ dir=$vm/rust-driver
 tree=$dir/tree
 driver=$dir/driver
 log=$dir/build.log
+# pahole: without it the configuration would have no Rust.
 tools="bc, flex, bison, libelf-dev, libssl-dev, libc6-dev, cpio, perl, python3, clang,
-	libclang-dev, rustc, rust-src, bindgen"
+	libclang-dev, rustc, rust-src, bindgen, pahole"
 
 say() { echo "vm/rust-driver/build.sh: $*"; }
 die() { say "$*" >&2; exit 1; }
@@ -87,8 +88,7 @@ fi
 mkdir -p "$dir"
 : > "$log"
 compiler=$(sed -nE 's/^CC = .*(gcc-[0-9]+)$/\1/p' "$vm/newest/headers/build/.kernelvariables")
-# pahole: without it the configuration would have no Rust.
-"$top/vm/root.sh" "$suite" create pahole "$compiler, $tools"
+"$top/vm/root.sh" "$suite" create bindgen "$compiler, $tools"
 if [ "$(cat "$dir/unpacked" 2>/dev/null)" != "$release" ]; then
 	unpack
 	echo "$release" > "$dir/unpacked"
