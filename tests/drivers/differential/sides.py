@@ -103,7 +103,7 @@ def play_in_vm(kernel, driver, jobs, out, program=PROGRAM):
 
 
 def play_in_usermode(kernel, module, jobs, out):
-    """The stock driver, or the module, in a user-mode Linux (vm/usermode/), with the files of
+    """The C driver, or the module, in a user-mode Linux (vm/usermode/), with the files of
     this machine."""
     usermode = TOP + "/build/vm/usermode"
     linux = f"{usermode}/{kernel}/linux"
@@ -146,6 +146,7 @@ SIDES = {
     # make vm-rust: the C driver and the Rust driver, directories of their own.
     "c": lambda jobs, out: play_in_vm("newest", "ref", jobs, out),
     "rust": lambda jobs, out: play_in_vm("newest", "rust", jobs, out),
+    "module618": lambda jobs, out: play_in_vm("6.18", "module", jobs, out),
     "module612": lambda jobs, out: play_in_vm("6.12", "module", jobs, out),
     "module61": lambda jobs, out: play_in_vm("6.1", "module", jobs, out),
     "fuse": play_on_fuse,
@@ -159,8 +160,8 @@ SIDES = {
 }
 
 # This project's drivers; the others are the kernel's.
-OURS = {"module", "module612", "module61", "usermodule", "usermodule612", "fuse", "replaced",
-        "module32", "fuse32"}
+OURS = {"module", "module618", "module612", "module61", "usermodule", "usermodule612", "fuse",
+        "replaced", "module32", "fuse32"}
 
 
 def omissions(pair):
