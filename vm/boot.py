@@ -38,7 +38,7 @@ def device_steps(module):
 
 
 def binderfs_steps(module):
-    """Devices in a mounted binderfs; the stock driver needs devices=."""
+    """Devices in a mounted binderfs; the C driver needs devices=."""
     return device_steps(module) + mount_steps()
 
 
@@ -48,7 +48,7 @@ def module_steps(module, *parameters):
 
 
 def rust_steps(module):
-    """As the stock driver; the Rust driver has another name for the parameter."""
+    """As the C driver; the Rust driver has another name for the parameter."""
     return [step("insmod", module, "rust_devices=" + ",".join(DEVICES))] + mount_steps()
 
 

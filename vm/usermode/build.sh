@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Build the kernel of a Debian source package as a user-mode Linux, with the stock driver and
+# Build the kernel of a Debian source package as a user-mode Linux, with the C driver and
 # binderfs in it: a program of this machine, in which scripts run several times as fast as in QEMU
 # without KVM.
 #

@@ -2,7 +2,7 @@
 /*
  * The init of a user-mode Linux (vm/usermode/): mounts a binderfs on /mnt/binderfs, runs the
  * shell script that the kernel argument JOB= names, and ends the machine. All other files are the
- * host's. The binderfs is the stock driver's; with the kernel argument MODULE=FILE, that of this
+ * host's. The binderfs is the C driver's; with the kernel argument MODULE=FILE, that of this
  * project's module, which is loaded from the file.
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * binder_logs: the contents of the texts, and their layout, which is that of the stock driver,
+ * binder_logs: the contents of the texts, and their layout, which is that of the C driver,
  * line for line. <n> stands for any decimal number, <x> for any hexadecimal one.
  */
 #include <ctype.h>
@@ -138,7 +138,7 @@ TEST(logs_proc_of_two_opens, "proc/PID shows each open of the process.", "binder
 	EXPECT_EQ(count_lines(text, "binder proc state:", NULL), 2);
 }
 
-/* With two opens the stock driver lets proc/PID go with the first: so that one is closed last. */
+/* With two opens the C driver lets proc/PID go with the first: so that one is closed last. */
 TEST(logs_proc_goes_with_the_opens, "proc/PID is removed when all opens are closed.", "binderfs")
 {
 	struct client *client = client_new(), *again = client_again(client);

@@ -2,7 +2,7 @@
 /*
  * Security contexts: an object that was sent with FLAT_BINDER_FLAG_TXN_SECURITY_CTX gets calls as
  * BR_TRANSACTION_SEC_CTX, with its caller's context behind the payload. Where no security module
- * has contexts the stock driver fails such calls; back ends with secctx_optional deliver an empty
+ * has contexts the C driver fails such calls; back ends with secctx_optional deliver an empty
  * string, so that service managers work.
  */
 #include <string.h>

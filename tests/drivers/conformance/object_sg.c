@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Scatter-gather: buffers sent beside the payload (BINDER_TYPE_PTR), and pointers in them or to
- * them that the driver sets for the receiver. Parents follow a few bytes of data: the stock driver
+ * them that the driver sets for the receiver. Parents follow a few bytes of data: the C driver
  * takes a parent at offset 0 for none.
  */
 #include <string.h>
@@ -323,7 +323,7 @@ TEST(sg_chain_of_many, "Buffers may be nested deeply, each the child of the one 
 	uint64_t *words = shared_alloc(CHAIN * 16);
 	const struct binder_buffer_object *there;
 
-	/* data at offset 0: the stock driver takes a parent there for none */
+	/* data at offset 0: the C driver takes a parent there for none */
 	for (size_t i = 0; i < CHAIN; i++) {
 		offsets[i] = (i + 1) * sizeof(*objects);
 		objects[i + 1] = (struct binder_buffer_object){

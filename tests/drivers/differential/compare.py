@@ -4,8 +4,8 @@
 
     compare.py [--seeds N] [--first N] [--steps N] [--pair ref-fuse] [--pair ref-module] ...
 
-The reference, the stock driver and the module run in virtual machines (vm/run), one boot each for
-all scripts; fuse is the daemon on this machine. Those of kept.scripts are played as well. With
+The drivers of kernels and the module run in virtual machines (vm/run), one boot each for all
+scripts; fuse is the daemon on this machine. Those of kept.scripts are played as well. With
 --minimise, the script of the first seed that differs is reduced to the steps that make the
 difference and written to build/differential/. Runs at the same time need an --out each. Prints TAP,
 a case for each transcript.

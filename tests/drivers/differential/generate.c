@@ -369,7 +369,7 @@ static void make_pump(struct step *step)
 }
 
 /*
- * Not FLAT_BINDER_FLAG_TXN_SECURITY_CTX: without a security module the stock driver fails every
+ * Not FLAT_BINDER_FLAG_TXN_SECURITY_CTX: without a security module the C driver fails every
  * call to such a node; this one does not, on purpose (docs/PROTOCOL.md).
  */
 static void make_manager_ext(struct step *step)

@@ -52,7 +52,7 @@ static bool write_read(const struct step *step, struct binder_write_read *bwr)
 
 /*
  * A read at an unmapped address where there is something to read: without, this driver waits and
- * stock fails (docs/PROTOCOL.md).
+ * the C driver fails (docs/PROTOCOL.md).
  */
 static void read_badly(const struct step *step)
 {
@@ -133,9 +133,9 @@ static void do_exit(const struct step *step)
 	int zero = 0;
 
 	/*
-	 * An unread call or reply of an exiting thread keeps its buffer on stock, and what it is
-	 * told of its objects is lost (docs/PROTOCOL.md). A thread that cannot be waiting for a
-	 * reply has no unread one; one that is may not be able to read the other.
+	 * An unread call or reply of an exiting thread keeps its buffer on the C driver, and what
+	 * it is told of its objects is lost (docs/PROTOCOL.md). A thread that cannot be waiting for
+	 * a reply has no unread one; one that is may not be able to read the other.
 	 */
 	if (unread == UNREAD_NONE || (unread == UNREAD_OTHERS && (client->calls[step->thread] ||
 								  client->told[step->thread])))

@@ -52,7 +52,7 @@ def test_drivers(compare, module, pairs):
 @pytest.mark.timeout(36000)
 @pytest.mark.parametrize("pair", ["usermode612-fuse", "usermode612-usermodule612"])
 def test_usermode_linux(compare, pair):
-    """The stock driver, and the module, in a user-mode Linux: several times as fast as QEMU."""
+    """The C driver, and the module, in a user-mode Linux: several times as fast as QEMU."""
     subprocess.run([os.path.join(TOP, "vm/usermode/build.sh"), "6.12"], check=True)
     if "module" in pair:
         built("build/module/usermode/6.12/anybinder.ko", "module", "KVER=usermode/6.12")

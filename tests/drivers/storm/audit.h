@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * audit: compares the driver's own counts (binder_logs, or the stock driver's debugfs) with ours.
+ * audit: compares the driver's own counts (binder_logs, or the C driver's debugfs) with ours.
  */
 #ifndef STORM_AUDIT_H
 #define STORM_AUDIT_H

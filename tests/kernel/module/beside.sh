@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# beside.sh MODULE FILE DRIVER HAS-FAMILY: in a virtual machine, the module and the stock driver in
-# one kernel, each loaded first. FILE is the other driver; DRIVER is `stock` (the kernel's package,
+# beside.sh MODULE FILE DRIVER HAS-FAMILY: in a virtual machine, the module and a driver of the
+# kernel, each loaded first. FILE is the other driver; DRIVER is `stock` (the kernel's package,
 # without binderfs), `ref` (the same with binderfs) or `rust`. Prints TAP.
 #
 # Other drivers cannot be unloaded, so the module comes first there.
@@ -95,7 +95,7 @@ doctor() { # NAME TEXT
 
 test_ours_first() {
 	local wanted=$own_names
-	# Without binderfs the stock driver needs none of the names but that in debugfs.
+	# Without binderfs the C driver needs none of the names but that in debugfs.
 	[ "$kind" != stock ] || wanted=debugfs=anybinder
 	# shellcheck disable=SC2086 # several parameters
 	load_own $wanted && load_stock

@@ -61,7 +61,7 @@ caches() {
 	awk '$1 ~ /^kmalloc-/ { print $1, $2 }' /proc/slabinfo
 }
 
-# One life: loaded by the stock driver's name, devices in /dev, binderfs, used, unloaded.
+# One life: loaded by the C driver's name, devices in /dev, binderfs, used, unloaded.
 life() {
 	local binderfs=$work/binderfs
 	mkdir -p "$binderfs"

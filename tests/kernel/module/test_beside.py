@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The module and the stock driver in one kernel, each loaded first (beside.sh)."""
+"""The module and a driver of the kernel, each loaded first (beside.sh)."""
 import pytest
 from building import BUILD, TOP
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The module has the stock driver's tracepoints, by the same names and with the same fields.
+"""The module has the C driver's tracepoints, by the same names and with the same fields.
 
 The tracepoints of the reference driver and of the module, each in a virtual machine, are compared,
 and which of them fire in a few calls. The layout must be the same; a tracepoint that the module

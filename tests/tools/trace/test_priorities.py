@@ -11,7 +11,7 @@ from tracing import AIDL, MEEK, PEER, calls_of
 
 DRIVERS = ["daemon", pytest.param("/dev/binderfs", id="module", marks=pytest.mark.vm(
     "6.12", driver="module", smp=1, timeout=600))]
-PRIORITIES = "binder_priorities"    # of our drivers; the stock one tells no priorities
+PRIORITIES = "binder_priorities"    # of our drivers; the kernel's tell no priorities
 WANTED = ["--service", PEER, "--aidl", AIDL]
 ADD = ["call", "--aidl", AIDL, PEER, "add", "2", "40"]
 POST = ["call", "--oneway", "--interface", "anybinder.test.IPeer", PEER, "8", "i32", "1"]

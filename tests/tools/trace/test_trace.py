@@ -18,7 +18,7 @@ from tracing import AIDL, PEER, caller, calls_of
 # the breakpoint of a patch that is over.
 VM = functools.partial(pytest.mark.vm, smp=1, timeout=900)
 MOUNT = "/dev/binderfs"
-# The service manager asks the stock drivers for security contexts.
+# The service manager asks the kernel's drivers for security contexts.
 SELINUX = {"append": "security=selinux"}
 TURN = pytest.mark.turn("trace")
 DRIVERS = [

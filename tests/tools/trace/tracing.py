@@ -37,7 +37,7 @@ class TracedBus(Bus):
         super().__init__(managers="binder,hwbinder", driver=driver)
 
     def tells(self, event):
-        """Whether the driver has this event beside the stock ones."""
+        """Whether the driver has this event, which the kernel's lack."""
         return not self.is_kernel or os.path.exists(f"/sys/kernel/tracing/events/anybinder/{event}")
 
     def tool(self, *words, **more):

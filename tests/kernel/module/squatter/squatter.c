@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registers the netlink family `binder` first, as a stock driver from 6.18 on does. */
+/* Registers the netlink family `binder` first, as the C driver from 6.18 on does. */
 #include <linux/module.h>
 #include <net/genetlink.h>
 
