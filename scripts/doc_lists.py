@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Keep the lists of two pages in step with what the programs say of themselves.
+"""Keep the list of commands in docs/COMMANDS.md in step with what the programs say of themselves.
 
-usage: doc_lists.py PROTOCOL.md CONFORMANCE [--write]
-       doc_lists.py COMMANDS.md ANYBINDER ANYBINDERD [--write]
+usage: doc_lists.py COMMANDS.md ANYBINDER ANYBINDERD [--write]
 
-A list stands between BEGIN and END. With --write it is replaced; without, a difference is an error.
+The list stands between BEGIN and END. With --write it is replaced; without, a difference is an
+error.
 """
 import pathlib
 import re
@@ -36,33 +36,6 @@ def wrapped(text):
     return textwrap.wrap(text, 100, subsequent_indent="  ", break_long_words=False,
                          break_on_hyphens=False)
 
-
-# ---- PROTOCOL.md: the rules, from the conformance tests: name, rule, what it needs --------------
-
-# What every driver has, and only the test host lacks.
-EVERYWHERE = {"kernel"}
-
-
-def area_of(row):
-    return row[0].split("_", 1)[0]
-
-
-def rules(conformance):
-    lines = []
-    rows = [line.split("\t") for line in output_of(conformance, "--list").splitlines() if line]
-    for area in sorted(set(map(area_of, rows))):
-        below = [(row + ["", ""])[:3] for row in sorted(rows) if area_of(row) == area]
-        common = set.intersection(*(set(caps.split()) for _, _, caps in below)) - EVERYWHERE
-        lines += ["", f"### {area}", ""]
-        if common:
-            lines += [f"All need {' and '.join(sorted(common))}.", ""]
-        for name, rule, caps in below:
-            more = [cap for cap in caps.split() if cap not in common | EVERYWHERE]
-            lines += wrapped(f"- {rule} `{name}`" + (f" ({' '.join(more)})" if more else ""))
-    return "\n".join(lines) + "\n\n"
-
-
-# ---- COMMANDS.md: the commands and their options, from --help ----------------------------------
 
 def item(name, text):
     """An entry of a list; what is in backquotes is not divided."""
@@ -106,7 +79,7 @@ def commands(anybinder, anybinderd):
     return made + "\n"
 
 
-LISTS = {"PROTOCOL.md": rules, "COMMANDS.md": commands}
+LISTS = {"COMMANDS.md": commands}
 
 
 def main(page, *programs):

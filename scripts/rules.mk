@@ -16,7 +16,6 @@ lint-c:
 	done
 
 .PHONY: docs
-## docs: update what docs/ lists of the programs: PROTOCOL.md, COMMANDS.md
+## docs: update what docs/COMMANDS.md lists of the programs
 docs: all
-	@scripts/doc_lists.py PROTOCOL.md $(BIN)/anybinder-conformance --write
 	@scripts/doc_lists.py COMMANDS.md $(BIN)/anybinder $(BIN)/anybinderd --write
