@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 from anybinder.process import program as path_of
-from building import BUILD, TOP, untimed
+from building import built
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,10 +33,4 @@ def reachable(programs):    # pylint: disable=redefined-outer-name,unused-argume
 @pytest.fixture(scope="session")
 def aidl_compiler():
     """The words that start Debian's .aidl compiler, which is fetched once."""
-    root = f"{BUILD}/aidl"
-    with untimed():
-        subprocess.run([f"{TOP}/tests/tools/aidl_compiler.sh", root], check=True)
-    libraries = f"{root}/usr/lib/x86_64-linux-gnu"
-    return [f"{libraries}/ld-linux-x86-64.so.2", "--library-path",
-            f"{libraries}:{libraries}/android",
-            f"{root}/usr/lib/android-sdk/build-tools/debian/aidl"]
+    return [built("build/aidl/aidl", "build/aidl/aidl")]

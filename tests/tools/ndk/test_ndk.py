@@ -13,19 +13,15 @@ import subprocess
 import pytest
 from anybinder.bus import Bus
 from anybinder.process import PATIENCE_S
-from building import TOP, built, variable
-
-# One process compiles what all of them need.
-pytestmark = pytest.mark.xdist_group("ndk")
+from building import TOP, built
 
 HERE = os.path.dirname(__file__)
 INCLUDE = f"{TOP}/tools/ndk/include"
 HEADERS = sorted(os.path.basename(path) for path in glob.glob(f"{INCLUDE}/android/*.h"))
 IN_C = [header for header in HEADERS if not re.search("utils|to_string|enums", header)]
 NAME = "hard.IHard/default"
-LEVEL = "--min_sdk_version=34"
-# What the compiler writes ends a function without a return, and has pragmas of clang.
-QUIET = ["-Wno-unknown-pragmas", "-Wno-return-type"]
+OLD = "old.IOld/default"
+AIDL = f"{HERE}/aidl"
 
 
 @pytest.fixture(scope="module")
@@ -34,41 +30,11 @@ def library():
     return os.path.dirname(path)
 
 
-def compiled(compiler, sources, program, library, *words):
-    subprocess.run([compiler, "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address", *words,
-                    "-I", INCLUDE, *sources, "-o", program, "-L", library, "-lbinder_ndk",
-                    f"-Wl,-rpath,{library}", "-pthread"], check=True)
-    return str(program)
-
-
-@pytest.fixture(scope="module")
-def hard(aidl_compiler, library, tmp_path_factory):
-    """The program of both ends. What the compiler wrote is one source: that takes less time."""
-    out = tmp_path_factory.mktemp("hard")
-    root = f"{HERE}/aidl"
-    paths = sorted(glob.glob(f"{root}/hard/*.aidl"))
-    write = [*aidl_compiler, "--lang=ndk", "--structured", LEVEL, "-I", root, "-o", out, "-h", out]
-    stable = f"{root}/hard/IStable.aidl"
-    paths.remove(stable)
-    subprocess.run([*write, *paths], check=True)
-    subprocess.run([*write, "--stability=vintf", "--version=3", "--hash=abcdef", "--log",
-                    "--transaction_names", stable], check=True)
-    sources = [f"{HERE}/hard_peer.cpp", *sorted(glob.glob(f"{out}/hard/*.cpp"))]
-    whole = out / "all.cpp"
-    whole.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
-    return compiled("g++", [whole], out / "hard-peer", library, "-std=c++17", *QUIET, "-I", out,
-                    "-DBINDER_STABILITY_SUPPORT")
-
-
-@pytest.fixture(scope="module")
-def misuse(library, tmp_path_factory):
-    return compiled(variable("CC")[0], [f"{HERE}/misuse.c"],
-                    tmp_path_factory.mktemp("misuse") / "misuse", library, "-std=gnu11")
-
-
-@pytest.fixture(scope="module")
-def bus(program):
-    with Bus(managers="binder", program=program("anybinder")) as running:
+@pytest.fixture(scope="module", params=["daemon", pytest.param("module", marks=pytest.mark.vm(
+    "6.1", driver="module", smp=1, timeout=400))])
+def bus(request, program):
+    more = {"driver": "/dev/binderfs"} if request.param == "module" else {}
+    with Bus(managers="binder", program=program("anybinder"), **more) as running:
         yield running
 
 
@@ -96,25 +62,37 @@ def test_headers_are_clean(compiler, language, headers):
 
 
 @pytest.mark.parametrize("service, client", [("ndk", "ndk"), ("ndk", "rust"), ("rust", "ndk")])
-def test_all_values_come_back(bus, hard, program, service, client):
-    programs = {"ndk": hard, "rust": program("hard-rust")}
+def test_all_values_come_back(bus, program, service, client):
+    programs = {"ndk": program("hard-peer"), "rust": program("hard-rust")}
     name = NAME if service == "ndk" else f"hard.IHard/{service}"
     with served(bus, programs[service], "serve", name):
         too = "the extension too: " * (service == client)
         assert bus.run("run", "--", programs[client], "call", name) == f"{too}all came back\n"
 
 
-def test_the_command_calls_and_dumps(bus, hard):
-    with served(bus, hard, "serve", NAME):
-        assert bus.call(NAME, "echoString", "a text", aidl=f"{HERE}/aidl") == '"a text"'
+def test_the_command_calls_and_dumps(bus, program):
+    with served(bus, program("hard-peer"), "serve", NAME):
+        assert bus.call(NAME, "echoString", "a text", aidl=AIDL) == '"a text"'
         assert bus.run("dumpsys", NAME, "one", "two") == "hard, 2 arguments one two\n"
 
 
-def test_wrong_use_has_its_status(bus, misuse):
-    assert bus.run("run", "--", misuse, "plain") == "as it should be\n"
+def test_what_the_compiler_of_android_10_writes(bus, program):
+    """Its two ends, traced, and the command in place of its client."""
+    peer = program("old-peer")
+    with served(bus, peer, "serve", OLD):
+        done = bus.execute(bus.program, "trace", "--payload", "--aidl", AIDL, "--", bus.program,
+                           "run", "--", peer, "call", OLD)
+        assert (done.returncode, done.stdout) == (0, "all came back\n"), done
+        assert "add(a: -1, b: 43) = 42\n" in done.stderr, done.stderr
+        assert bus.call(OLD, "add", "20", "22", aidl=AIDL) == "42"
 
 
-def test_the_death_of_a_service_without_a_pool(bus, misuse):
+def test_wrong_use_has_its_status(bus, program):
+    assert bus.run("run", "--", program("ndk-misuse"), "plain") == "as it should be\n"
+
+
+def test_the_death_of_a_service_without_a_pool(bus, program):
+    misuse = program("ndk-misuse")
     with served(bus, misuse, "alone", "misuse.alone") as service, \
             served(bus, misuse, "death", "misuse.alone") as client:
         service.kill()
@@ -122,11 +100,11 @@ def test_the_death_of_a_service_without_a_pool(bus, misuse):
         assert (client.returncode, rest) == (0, "as it should be\n")
 
 
-def test_without_a_driver(misuse):
+def test_without_a_driver(program):
     """A sentence says what is missing; the calls fail, and the process goes on."""
     done = subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c",
-                           f"mount -t tmpfs none /dev && exec {misuse} alone x"], text=True,
-                          capture_output=True, check=False)
+                           f"mount -t tmpfs none /dev && exec {program('ndk-misuse')} alone x"],
+                          text=True, capture_output=True, check=False)
     assert "Is a Binder driver mounted" in done.stderr
     assert "AServiceManager_addService" in done.stdout and done.returncode == 0
 
@@ -150,12 +128,23 @@ def test_symbols_are_those_of_the_headers(library):
 SMALL = """#include <android/binder_status.h>
 int main(void) { return AStatus_isOk(AStatus_newOk()) ? 0 : 1; }
 """
-PROJECT = """cmake_minimum_required(VERSION 3.16)
+BY_CMAKE = """cmake_minimum_required(VERSION 3.16)
 project(small C)
 find_package(binder_ndk REQUIRED)
-add_executable(by_cmake small.c)
-target_link_libraries(by_cmake binder_ndk::binder_ndk)
+add_executable(small small.c)
+target_link_libraries(small binder_ndk::binder_ndk)
 """
+BY_MESON = """project('small', 'c')
+executable('small', 'small.c', dependencies: dependency('binder_ndk'))
+"""
+# How the library is found: a file, what it has, and the command that builds out/small.
+WAYS = {
+    "pkg-config": ("none", "", "mkdir out && gcc small.c -o out/small "
+                               "$(pkg-config --cflags --libs binder_ndk)"),
+    "cmake": ("CMakeLists.txt", BY_CMAKE,
+              "cmake -S . -B out -DCMAKE_PREFIX_PATH=$PWD && cmake --build out"),
+    "meson": ("meson.build", BY_MESON, "meson setup out && ninja -C out"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -167,20 +156,15 @@ def installed(library, tmp_path_factory):
     return prefix
 
 
-def test_it_is_found_by_pkg_config(installed):
-    """And by meson, which asks pkg-config."""
-    where = {**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig"}
-    words = subprocess.run(["pkg-config", "--cflags", "--libs", "binder_ndk"], env=where, text=True,
-                           check=True, stdout=subprocess.PIPE).stdout.split()
-    program = f"{installed}/by_pkg_config"
-    subprocess.run(["gcc", f"{installed}/small.c", "-o", program, *words], check=True)
-    subprocess.run([program], check=True, env={"LD_LIBRARY_PATH": f"{installed}/lib"})
+BY_MESON = """project('small', 'c')
+executable('by_meson', 'small.c', dependencies: dependency('binder_ndk'))
+"""
 
 
-def test_it_is_found_by_cmake(installed):
-    (installed / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
-    out = f"{installed}/out"
-    subprocess.run(["cmake", "-S", installed, "-B", out, f"-DCMAKE_PREFIX_PATH={installed}"],
-                   check=True)
-    subprocess.run(["cmake", "--build", out], check=True)
-    subprocess.run([f"{out}/by_cmake"], check=True)
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_found(installed, way):
+    file, project, command = WAYS[way]
+    (installed / file).write_text(project, encoding="utf-8")
+    subprocess.run(f"rm -rf out && {command} && out/small", shell=True, cwd=installed, check=True,
+                   env={**os.environ, "PKG_CONFIG_PATH": f"{installed}/lib/pkgconfig",
+                        "LD_LIBRARY_PATH": f"{installed}/lib"})
