@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A root for the examples in other languages."""
+"""A root for the examples in Python."""
 import os
 import subprocess
 import tempfile
@@ -10,7 +10,7 @@ from building import TOP
 
 @pytest.fixture(scope="session")
 def libgbinder_root():
-    """A root with the examples in Python and C++."""
+    """A root with the examples in Python."""
     if os.geteuid():
         pytest.skip("making a root file system needs root")
     path = tempfile.mkdtemp(prefix="anybinder-examples-", dir="/var/tmp")

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# make-root DIR: a root of a Debian that has libgbinder and python3-gbinder, with the examples in it
-# and those in C++ built. Needs root and the network.
+# make-root DIR: a root of a Debian that has python3-gbinder, with the examples in it. Needs root
+# and the network.
 set -eu
 root=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,10 +11,8 @@ tool=$here/../scripts/debian-root.sh
 "$tool" make forky "$root"
 "$tool" enter "$root" sh -ec 'apt-get -qq update
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		g++ libgbinder-dev make pkg-config python3-gbinder python3-gi' >"$root.log" 2>&1 ||
+		python3-gbinder python3-gi' >"$root.log" 2>&1 ||
 	{ tail "$root.log" >&2; exit 1; }
 rm "$root.log"
 cp -r "$here" "$root/examples"
 cp "$here/gbinder.conf" "$root/etc/gbinder.conf"
-mkdir -p "$root/examples/bin"
-"$tool" enter "$root" make -s -C /examples/cpp OUT=/examples/bin

@@ -20,8 +20,16 @@ $(EXAMPLES) &: $(shell find $(EXAMPLE_PACKAGES) examples/aidl -type f -not -name
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
+# In C++, quickly compiled, from what the compiler of Debian writes.
+CPP_EXAMPLES := $(addprefix $(BIN)/cpp/,board-service board-client)
+$(CPP_EXAMPLES) &: $(shell find examples/cpp examples/aidl tools/ndk/include -type f) \
+		| $(BUILD)/aidl/aidl $(BUILD)/lib/libbinder_ndk.so
+	$(Q)$(call say,MAKE,examples/cpp)$(MAKE) -s -C examples/cpp OUT=$(abspath $(BIN)/cpp) AIDL=$(abspath $(AIDL)) \
+		CXXFLAGS="-O0 -Wall -Wextra -Werror" NDK_CFLAGS=-I$(abspath tools/ndk/include) \
+		NDK_LIBS="-L$(abspath $(LIB)) -lbinder_ndk -Wl,-rpath,$(abspath $(LIB))"
+
 # What the tests run (test_*.py).
-TEST_PROGRAMS += $(EXAMPLES)
+TEST_PROGRAMS += $(EXAMPLES) $(CPP_EXAMPLES)
 
 LINT_TARGETS += lint-examples
 lint-examples: $(EXAMPLE_LOCKS)

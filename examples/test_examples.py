@@ -2,8 +2,8 @@
 """The examples: each service with the clients of all languages, and what they do when the driver or
 the service manager ends.
 
-The programs in Python and C++ run in a root that make-root.sh makes, of a Debian that has
-libgbinder; hence it needs root and the network.
+The programs in Python run in a root that make-root.sh makes, of a Debian that has libgbinder; hence
+they need root and the network.
 """
 import contextlib
 import os
@@ -111,14 +111,14 @@ class Setting:
         self.bus, self.kind = bus, kind
         self.made_of = (before, programs, kind, root)
         self.scratch = tempfile.TemporaryDirectory()
-        self.languages = {"rust": Language(bus, before, programs("board-service"),
-                                           programs("board-client"), f"{self.scratch.name}/notes")}
+        self.languages = {
+            name: Language(bus, before, programs(f"{directory}board-service"),
+                           programs(f"{directory}board-client"), f"{self.scratch.name}/notes")
+            for name, directory in (("rust", ""), ("cpp", "cpp/"))}
         if root:
             enter = [*before, "unshare", "--mount", "sh", "-c", ENTER, root]
             self.languages["python"] = Language(bus, enter, "/examples/python/board_service.py",
                                                 "/examples/python/board_client.py", "/notes")
-            self.languages["cpp"] = Language(bus, enter, "/examples/bin/board-service",
-                                             "/examples/bin/board-client", "/notes")
         for directory in filter(None, (self.scratch.name, root)):
             pathlib.Path(directory, "notes").write_text(NOTES, encoding="utf-8")
 
@@ -138,7 +138,7 @@ def heap():
 
 @pytest.fixture(scope="module", params=[
     "daemon", pytest.param("languages", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
-    pytest.param("module", marks=pytest.mark.vm("6.1", driver="module", smp=1, timeout=300))])
+    pytest.param("module", marks=pytest.mark.vm("6.1", driver="module", smp=1, timeout=500))])
 def setting(request, program):
     if request.param == "module":
         request.getfixturevalue("heap")
@@ -181,6 +181,14 @@ def test_each_language_calls_each(setting):
             assert setting.is_listed()
             for number, client in enumerate(setting.languages.values()):
                 check_client(service, client, 4 * number, setting.kind)
+
+
+def test_a_fake_in_place_of_the_service(setting):
+    """Declared by the same file."""
+    with setting.bus.started("fake", NAME, "--aidl", f"{TOP}/examples/aidl", "post=7"):
+        setting.bus.wait_for(NAME)
+        for language in setting.languages.values():
+            language.answers("7 notes", "post", "a note")
 
 
 def test_every_client_is_told_that_a_service_died(setting):

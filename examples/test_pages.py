@@ -18,7 +18,7 @@ from anybinder.bus import Bus
 from anybinder.process import PATIENCE_S
 from building import TOP, environment, lock
 
-OTHER_LANGUAGES = "In Python and in C++"
+OTHER_LANGUAGES = ("In C++", "In Python")
 # A root in which the commands run: with this machine's devices, and this tree at its own path.
 ENTER = """mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && mkdir -p "$0$1" &&
 	mount --bind "$1" "$0$1" && exec chroot "$0" sh -c 'cd "$0" && exec bash' "$1" """
@@ -135,10 +135,10 @@ class Shell:
         assert not odd or "..." in wanted, f"`{command}` printed what is not expected: {odd}"
 
 
-def run_page(page, variables, command=("bash",), only=None, omitted=None):
-    """Runs the blocks of a page, or of a section."""
-    blocks = [block for block in read_blocks(page) if block.section != omitted
-              and only in (None, block.section)]
+def run_page(page, variables, command=("bash",), only=None, omitted=()):
+    """Runs the blocks of a page, or of sections."""
+    blocks = [block for block in read_blocks(page) if block.section not in omitted
+              and (only is None or block.section in only)]
     assert blocks, "no such section"
     with tempfile.NamedTemporaryFile("w") as output:
         shell = Shell(command, output, variables)
@@ -177,7 +177,7 @@ def test_page(program, scratch, page):
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_other_languages(program, libgbinder_root):
-    """In a root of a Debian that has libgbinder."""
+    """In a root of a Debian that has the .aidl compiler and libgbinder."""
     with Bus(managers="binder,hwbinder", program=program("anybinder")) as bus:
         variables = {**bus.environment, "PATH": f"{TOP}/build/bin:{os.environ['PATH']}"}
         run_page("TUTORIAL.md", variables, [bus.program, "run", "--", "unshare", "--mount", "sh",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "board.h"
+#include <android/binder_manager.h>
+#include <android/binder_process.h>
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <sys/ioctl.h>
@@ -15,7 +17,7 @@ static constexpr char DEVICE[] = "/dev/binder";
 static constexpr char ANEW[] = "BOARD_ANEW";
 static constexpr int ATTEMPTS = 300;
 
-char **arguments;
+static char **arguments;
 
 bool until_there(const std::function<bool()> &attempt)
 {
@@ -27,155 +29,97 @@ bool until_there(const std::function<bool()> &attempt)
 	return attempt();
 }
 
-static bool open_device()
+/*
+ * Executes the program again. When the daemon has ended or crashed, the open device fails for ever,
+ * and the library opens one for the whole life of a process.
+ */
+[[noreturn]] static void begin_anew(const char *why)
 {
-	int fd = open(DEVICE, O_RDWR | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* Executes the program again: the open device fails for ever. */
-[[noreturn]] static void begin_anew()
-{
-	printf("the driver is gone: beginning anew\n");
+	printf("%s: beginning anew\n", why);
 	setenv(ANEW, "1", 1);
-	execvp(arguments[0], arguments);
+	execv("/proc/self/exe", arguments);
 	perror(arguments[0]);
-	exit(1);
+	_exit(1);
 }
 
-static bool has_name(GBinderServiceManager *manager)
+void open_binder(char **argv)
 {
-	g_auto(GStrv) names = gbinder_servicemanager_list_sync(manager);
-
-	return names && g_strv_contains(names, NAME);
-}
-
-bool add_service(GBinderServiceManager *manager, GBinderLocalObject *service)
-{
-	const bool was_taken = has_name(manager);
-	int status;
-
-	gbinder_servicemanager_add_service_sync(manager, NAME, service);
-	if (!has_name(manager))
-		return false;
-	/* A taken name may still be another's: the object of this program is found as none. */
-	return !was_taken || !gbinder_servicemanager_get_service_sync(manager, NAME, &status);
-}
-
-struct look {
-	GBinderServiceManager *manager;
-	std::function<void()> missing;
-};
-
-static gboolean look_now(void *data)
-{
-	const look *self = static_cast<look *>(data);
-	g_auto(GStrv) names = gbinder_servicemanager_list_sync(self->manager);
-
-	/* A service manager that answers has itself in the list. */
-	if (!names || !names[0])
-		begin_anew();
-	if (!g_strv_contains(names, NAME))
-		self->missing();
-	return G_SOURCE_CONTINUE;
-}
-
-void look_after(GBinderServiceManager *manager, std::function<void()> missing)
-{
-	g_timeout_add_seconds(1, look_now, new look{ manager, std::move(missing) });
-}
-
-GBinderServiceManager *open_binder()
-{
-	if (!until_there(open_device)) {
+	arguments = argv;
+	auto can_be_opened = [] {
+		return ScopedFileDescriptor(open(DEVICE, O_RDWR | O_CLOEXEC)).get() >= 0;
+	};
+	if (!until_there(can_be_opened)) {
 		fprintf(stderr, "%s cannot be opened: start this with `anybinder run -- COMMAND`\n",
 			DEVICE);
 		exit(1);
 	}
-	GBinderServiceManager *manager = gbinder_servicemanager_new(DEVICE);
-	auto is_there = [&] { return manager && gbinder_servicemanager_wait(manager, 5000); };
-	if (!until_there(is_there)) {
-		fprintf(stderr, "no service manager answers on %s: see /etc/gbinder.conf in "
-				"docs/TUTORIAL.md\n", DEVICE);
-		exit(1);
-	}
-	return manager;
+	ABinderProcess_startThreadPool();
 }
 
-void append_file(GBinderWriter *writer, int fd)
+void link_to_manager()
 {
-	gbinder_writer_append_int32(writer, 1);
-	gbinder_writer_append_int32(writer, 0);
-	gbinder_writer_append_fd(writer, fd);
+	static ndk::SpAIBinder manager(AServiceManager_checkService("manager"));
+	AIBinder_DeathRecipient *notices = AIBinder_DeathRecipient_new(
+		[](void *) { begin_anew("the service manager died"); });
+
+	if (AIBinder_linkToDeath(manager.get(), notices, nullptr) != STATUS_OK)
+		begin_anew("the service manager died");
 }
 
-int read_file(GBinderReader *reader)
+void serve()
 {
-	gint32 present, channel;
-
-	if (!gbinder_reader_read_int32(reader, &present) || !present ||
-	    !gbinder_reader_read_int32(reader, &channel))
-		return -1;
-	return gbinder_reader_read_dup_fd(reader);
-}
-
-std::string read_string(GBinderReader *reader)
-{
-	g_autofree char *text = gbinder_reader_read_string16(reader);
-
-	return text ? text : "";
+	ABinderProcess_joinThreadPool();
+	begin_anew("the driver is gone");
 }
 
 /* A descriptor of the heap's, or -1 where there is no heap. */
 static int allocate_dma_buf(size_t size)
 {
-	int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+	ScopedFileDescriptor heap(open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC));
 	dma_heap_allocation_data allocation = {};
 
-	if (heap < 0)
-		return -1;
 	allocation.len = size;
 	allocation.fd_flags = O_RDWR | O_CLOEXEC;
-	int status = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &allocation);
-	close(heap);
-	return status < 0 ? -1 : static_cast<int>(allocation.fd);
+	if (ioctl(heap.get(), DMA_HEAP_IOCTL_ALLOC, &allocation) < 0)
+		return -1;
+	return static_cast<int>(allocation.fd);
+}
+
+[[noreturn]] static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
 }
 
 buffer allocate(size_t size)
 {
-	buffer made = { allocate_dma_buf(size), "DMA-BUF", nullptr };
+	buffer made = { ScopedFileDescriptor(allocate_dma_buf(size)), "DMA-BUF", nullptr };
 
-	if (made.fd < 0) {
+	if (made.fd.get() < 0) {
 		made.kind = "memfd";
-		made.fd = memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		made.fd.set(memfd_create("board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 		/* The receiver insists on the seal: reading a mapping of a file that shrinks is a SIGBUS. */
-		if (ftruncate(made.fd, size) != 0 || fcntl(made.fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-			perror("memfd");
-			exit(1);
-		}
+		if (ftruncate(made.fd.get(), size) != 0 ||
+		    fcntl(made.fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+			fail("memfd");
 	}
-	void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd, 0);
-	if (memory == MAP_FAILED) {
-		perror("mmap");
-		exit(1);
-	}
+	void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd.get(), 0);
+	if (memory == MAP_FAILED)
+		fail("mmap");
 	made.memory = static_cast<unsigned char *>(memory);
 	return made;
 }
 
-int64_t add_up(int fd)
+int64_t add_up(const ScopedFileDescriptor &file)
 {
 	/* A DMA-BUF has no seals, and cannot shrink. */
-	int seals = fcntl(fd, F_GET_SEALS);
-	off_t size = lseek(fd, 0, SEEK_END);
+	int seals = fcntl(file.get(), F_GET_SEALS);
+	off_t size = lseek(file.get(), 0, SEEK_END);
 	int64_t sum = 0;
 
 	if (size < 0 || (seals >= 0 && !(seals & F_SEAL_SHRINK)))
 		return -1;
-	void *memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+	void *memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
 	if (memory == MAP_FAILED)
 		return -1;
 	for (off_t i = 0; i < size; i++)
