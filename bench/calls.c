@@ -22,7 +22,7 @@
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/registry.h"
+#include "bench/wire.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/registry.h"
+#include "bench/wire.h"
 
 /* What clients without objects of their own look up. */
 #define COMMON_OBJECT 65535

@@ -6,7 +6,7 @@
  */
 #include "bench/fail.h"
 #include "bench/peer.h"
-#include "bench/registry.h"
+#include "bench/wire.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 # The programs that measure one cell of a comparison; `anybinder bench` makes comparisons of them.
 # bench-ipc has the peers that need no library, bench-peers all. See docs/TESTING.md.
 comma := ,
-BENCH_PLAIN := $(patsubst %,bench/%.c,main cell histogram wire registry idle_clients \
+BENCH_PLAIN := $(patsubst %,bench/%.c,main cell wire idle_clients \
 	calls operations stream futex disturb heap_apps) \
 	tests/lib/binder.c tests/lib/binder_port.c
 BENCH_ALL := $(patsubst %,bench/%.c,dbus broker)

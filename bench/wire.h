@@ -58,4 +58,20 @@ void wire_reply(struct wire *wire, const struct binder_transaction_data *reply);
 void wire_call(struct wire *wire, const struct binder_transaction_data *call,
 	       struct binder_transaction_data *answer);
 
+/* ---- the registry: a context manager that finds servers by number ---- */
+
+struct cell;
+
+/*
+ * The assist step of a binder peer: becomes the context manager of the cell's device and serves;
+ * never returns. Ends the process on any failure, as all functions here do.
+ */
+void registry_assist(void *state, const struct cell *cell);
+
+/* Publishes an object of the calling process as server @number, which is below 65,536. */
+void registry_publish(struct wire *wire, uint32_t number);
+
+/* Returns a handle with a strong reference to server @number, which must have been published. */
+uint32_t registry_lookup(struct wire *wire, uint32_t number);
+
 #endif
