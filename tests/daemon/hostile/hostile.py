@@ -8,6 +8,7 @@ for other clients' calls from one that waits for their will.
 """
 import contextlib
 import errno
+import functools
 import json
 import os
 import resource
@@ -25,7 +26,7 @@ import pytest
 import victims
 from anybinder import driver
 from anybinder.driver import LIBC, Client
-from anybinder.process import until
+from anybinder.process import program, until
 from served import anybinderd
 from victims import Result, serve  # noqa: F401 (part of this interface)
 
@@ -244,6 +245,29 @@ def measure(path, seconds):
     with Victim(path) as victim:
         time.sleep(seconds)
     return victim.seen
+
+
+# ---- the programs in C: hostile-flood and hostile-uring ------------------------------------------
+
+@functools.cache
+def opened(name):
+    """The descriptor by which a user executes a program: its path may be closed to the user."""
+    return os.open(program(name), os.O_RDONLY)
+
+
+def run_program(ready, path, executable, *args):
+    """Runs it on a device that the victims do not use. For users()."""
+    device = os.path.join(os.path.dirname(path), "hwbinder")
+    with subprocess.Popen([f"/proc/self/fd/{executable}", device, *args], stdout=subprocess.PIPE,
+                          pass_fds=[executable]) as process:
+        assert process.stdout.readline() == b"begun\n"
+        ready()
+        time.sleep(1000)
+
+
+def flood_by(user, kind, count):
+    """A load of that user: see flood.c."""
+    return lambda path: users((user, run_program, path, opened("hostile-flood"), kind, str(count)))
 
 
 # ---- honest loads -------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import os
 
 import hostile
 import pytest
-from programs import flood_by, opened, run
+from hostile import flood_by, opened, run_program
 
 
 def attack(kind, count, title, honest="burn", honest_count=os.cpu_count(), **how):
@@ -91,5 +91,5 @@ def test_threads_that_end_in_calls():
 def test_requests_by_the_kernel():
     row = hostile.attack(
         "uring", "reads and polls through io_uring",
-        lambda path: hostile.users((hostile.ATTACKER, run, path, opened("hostile-uring"))))
+        lambda path: hostile.users((hostile.ATTACKER, run_program, path, opened("hostile-uring"))))
     row.check()

@@ -12,7 +12,6 @@ import time
 
 import cgroup
 import hostile
-import programs
 import pytest
 import victims
 from anybinder.driver import (
@@ -178,8 +177,8 @@ def test_receivers_without_room():
 
 def attack_program(number, title, kind, executable=None):
     def load(path):
-        return hostile.users((hostile.ATTACKER, programs.run, path,
-                              executable or programs.opened("hostile-flood"), kind, "1"),
+        return hostile.users((hostile.ATTACKER, hostile.run_program, path,
+                              executable or hostile.opened("hostile-flood"), kind, "1"),
                              *[(hostile.ATTACKER, send_on, path)] * 2)
 
     hostile.attack(f"odd-{number}", title, load).check()
@@ -193,7 +192,7 @@ def test_receivers_that_share_memory():
 @pytest.mark.long
 def test_receivers_with_another_effective_user():
     with tempfile.NamedTemporaryFile(prefix="hostile-") as copy:
-        flood = programs.opened("hostile-flood")
+        flood = hostile.opened("hostile-flood")
         os.sendfile(copy.fileno(), flood, 0, os.fstat(flood).st_size)
         os.chown(copy.name, hostile.HONEST, -1)
         os.chmod(copy.name, 0o4755)

@@ -15,7 +15,7 @@ import hostile
 import test_memory as memory
 import test_slow_memory as slow_memory
 from anybinder.driver import Client
-from programs import flood_by, opened, run
+from hostile import flood_by, opened, run_program
 
 ATTEMPTS, DEADLINE_S = 10, 60
 
@@ -60,7 +60,7 @@ def test_floods_prevent_no_hand_over():
 
 def test_requests_by_the_kernel_prevent_no_hand_over():
     replace_beside("io_uring", lambda path: hostile.users(
-        (hostile.ATTACKER, run, path, opened("hostile-uring"))))
+        (hostile.ATTACKER, run_program, path, opened("hostile-uring"))))
 
 
 def test_slow_memory_prevents_no_hand_over():

@@ -10,7 +10,7 @@ import cgroup
 import hostile
 import pytest
 from anybinder.driver import ACCEPTS_FDS, BR_FAILURES, Client
-from programs import flood_by
+from hostile import flood_by
 
 LIMIT = 64 << 20
 FEW_FILES, FILES_ONE = 64, 4    # descriptors of the daemon, and files of a user in calls
