@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# One non-recursive make. Each directory brings a fragment (rules.mk, or
-# NAME.rules.mk for a part of it) that adds to the lists below; the fragments see
-# the variables defined before the include line, and the targets after it see what
-# the fragments added.
+# One non-recursive make. A directory brings a fragment (rules.mk) that adds to the
+# lists below; the fragments see the variables defined before the include line, and
+# the targets after it see what the fragments added.
 #
 #   PROGRAMS         files under $(BIN) that plain `make` builds
 #   TEST_PROGRAMS    likewise, what only tests need
@@ -69,7 +68,7 @@ endef
 # A fragment sets include paths for its own objects with a pattern-specific
 # variable, e.g.  $(OBJ)/host/test/%.o: CPPFLAGS += -Ihost/test
 include $(filter-out $(BUILD)/% vendor/%,$(wildcard $(foreach depth,*/ */*/ */*/*/, \
-	$(depth)rules.mk $(depth)*.rules.mk)))
+	$(depth)rules.mk)))
 
 .PHONY: all check test test-needs tests-compiled vm-test vm-build demo setup tidy lint clean help \
 	$(LINT_TARGETS)

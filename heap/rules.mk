@@ -3,7 +3,7 @@
 # The page pools in user space, under sanitizers and under the seeded scheduler. The module is built by
 # host/linux/rules.mk and tested by tests/heap.
 HEAP_TEST_SRCS := heap/pool.c heap/store.c $(wildcard heap/*_test.c) $(wildcard heap/test/*.c) \
-	tests/engine/unit/random.c tests/engine/unit/runner.c
+	tests/engine/unit/runner.c
 HEAP_TEST_FLAGS := -Iheap -Iheap/test -Itests -O1
 HEAP_ASAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 HEAP_TSAN := -fsanitize=thread

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "expect.h"
-#include "names.h"
 #include "test.h"
 
 #define TEXT_SIZE (1 << 20)

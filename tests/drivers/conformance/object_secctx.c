@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "domain.h"
+#include "spaces.h"
 #include "expect.h"
 #include "test.h"
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "domain.h"
+#include "spaces.h"
 #include "expect.h"
 #include "files.h"
 #include "test.h"

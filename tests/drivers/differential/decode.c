@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "decode.h"
-#include "names.h"
-#include "payload_layout.h"
+#include "test.h"
+#include "differential.h"
 
 #define OFFSET_TAG ((uint64_t)0xabcdef << 40)
 

@@ -9,9 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "encode.h"
-#include "names.h"
-#include "payload_layout.h"
+#include "differential.h"
 #include "test.h"
 
 #define OUT_ROOM (16 * 1024)

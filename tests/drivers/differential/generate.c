@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "generate.h"
+#include "differential.h"
 #include "tests/lib/uapi.h"
 
 #define NR_SENT_FILES 4 /* as in fixed_memory.h; one more is not open */

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "actor.h"
-#include "generate.h"
-#include "play.h"
-#include "quiesce.h"
+#include "differential.h"
 #include "replace.h"
 #include "test.h"
 #include "tests/version.h"

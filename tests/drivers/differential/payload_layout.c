@@ -6,8 +6,7 @@
  */
 #include <string.h>
 
-#include "encode.h"
-#include "payload_layout.h"
+#include "differential.h"
 
 #define BAD_ADDRESS 0x1000u
 #define HUGE_SIZE ((binder_size_t)1 << 40)

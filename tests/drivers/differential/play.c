@@ -9,11 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decode.h"
-#include "encode.h"
-#include "names.h"
-#include "play.h"
-#include "quiesce.h"
+#include "differential.h"
 #include "test.h"
 #include "tests/lib/uapi.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "quiesce.h"
+#include "differential.h"
 #include "test.h"
 
 #define QUIESCE_TIMEOUT_MS 10000

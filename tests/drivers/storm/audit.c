@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit.h"
-#include "names.h"
+#include "storm.h"
 #include "test.h"
 #include "tests/lib/uapi.h"
 

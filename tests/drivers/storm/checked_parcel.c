@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checked_parcel.h"
 #include "storm.h"
 #include "test.h"
 

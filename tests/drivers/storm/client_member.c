@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "names.h"
 #include "worker.h"
 #include "test.h"
 

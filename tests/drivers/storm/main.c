@@ -28,7 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "audit.h"
 #include "replace.h"
 #include "storm.h"
 #include "test.h"

@@ -11,8 +11,11 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "tests/lib/binder.h"
 
 #define MAX_MEMBERS 8192
 #define NR_NUMBERS 32 /* more than there are commands, or returns */
@@ -72,5 +75,66 @@ enum code {
 	CODE_ONEWAY,	   /* a service: take it */
 	CODE_BACK,	   /* a client: the service calls back in the middle of a call */
 };
+
+/*
+ * ---- checked_parcel.c: a heading, bytes that follow from it, and up to three objects. So a
+ * receiver can check that every byte is the sender's.
+ */
+
+#define MAX_BYTES 8192
+#define NO_HANDLE UINT32_MAX
+#define NO_FILE (-1)
+
+struct heading {
+	uint32_t from, seq; /* of its call: the sender, and the number of the call there */
+	uint32_t nr_bytes;
+	uint32_t about; /* a member that it is about */
+};
+
+struct parcel {
+	struct heading heading;
+	uint64_t object;  /* an object of the sender, or 0 */
+	uint32_t handle;  /* as received (for an object), or to be sent; or NO_HANDLE */
+	int file;	  /* or NO_FILE */
+};
+
+/* A parcel as bytes for the driver. */
+struct packed {
+	_Alignas(8) uint8_t data[sizeof(struct heading) + MAX_BYTES + 128];
+	binder_size_t offsets[3];
+	struct binder_transaction_data txn; /* with data and offsets filled in */
+};
+
+void parcel_pack(const struct parcel *parcel, struct packed *packed);
+/*
+ * Unpack what was received; the test fails unless it is what parcel_pack() made. The receiver
+ * closes a file in it, which has been checked to be the storm's.
+ */
+void parcel_unpack(const struct returned *got, struct parcel *parcel);
+
+/* ---- audit.c: the driver's counts (binder_logs, or the C driver's debugfs) against ours ---- */
+
+/* The directory of state and stats. */
+void audit_begin(const char *logs_dir);
+
+/* How many things of each kind there are, by the names in the driver's report. */
+struct population {
+	long proc, thread, node, ref, death, transaction, complete;
+	long reported_procs, dead_nodes; /* lines of state */
+};
+
+struct population audit_population(void);
+
+/*
+ * Waits until the population is this (a dead process is cleaned up asynchronously); if it does not
+ * become so, the test fails and prints what is left.
+ */
+void audit_expect(struct population want, const char *when);
+
+/*
+ * An idle process: it has no handle, buffer or page, and the driver has counted each of its
+ * commands and returns as often as the process itself.
+ */
+void audit_member(const struct member *member);
 
 #endif

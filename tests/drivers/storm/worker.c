@@ -4,7 +4,6 @@
  * (references, deaths, calls) is handled here; what ends a wait is returned. A call that is served
  * during a wait may wait itself: then the inner wait reads on in the same buffer.
  */
-#include "names.h"
 #include "test.h"
 #include "worker.h"
 

@@ -6,7 +6,6 @@
 #ifndef STORM_WORKER_H
 #define STORM_WORKER_H
 
-#include "checked_parcel.h"
 #include "storm.h"
 
 struct worker;

@@ -3,7 +3,7 @@
  * A choice among up to 256 takes one byte, among more two bytes. Few bytes per decision make short
  * inputs, which a fuzzer searches well.
  */
-#include "choices.h"
+#include "targets.h"
 #include "check.h"
 
 static u32 next_byte(struct choices *c)

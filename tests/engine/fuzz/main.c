@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The entry of a fuzzer: one program for each target, FUZZ_TARGET, which aborts when a run goes
- * wrong. tests/engine/fuzz/rules.mk builds it with libFuzzer.
+ * wrong. tests/engine/rules.mk builds it with libFuzzer.
  */
 #include "targets.h"
 

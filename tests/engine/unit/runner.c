@@ -68,3 +68,12 @@ int unit_skip(const char *reason)
 	tap_end(&tap);
 	return 0;
 }
+
+/* Xorshift of 64 bits. */
+uint32_t unit_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(*state >> 16);
+}

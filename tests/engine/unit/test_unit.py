@@ -32,3 +32,12 @@ def test_fields(program, suite):
     """Each field of the state that the simulator does not look for is lost in a hand-over, in turn;
     the tests that are named for it must fail."""
     suite([program("unit_test")], timeout=600, env={"UNIT_LOSE_FIELDS": "1"})
+
+
+@pytest.mark.parametrize("buffers", [
+    pytest.param(5, marks=pytest.mark.takes(20)),
+    pytest.param(6, marks=[pytest.mark.long, pytest.mark.timeout(36000)])])
+def test_alloc(program, suite, buffers):
+    """The buffer allocator in every order of freeing, compared with a model. With five buffers, 4.7
+    million cases."""
+    suite([program("alloc_exhaustive"), str(buffers)], timeout=36000)

@@ -8,12 +8,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "actor_process.h"
+#include "actor_scheduling.h"
 #include "engine_process.h"
+#include "files.h"
 #include "test.h"
 
 /* What ends in an instant needs no time to be cleaned up. */
@@ -152,4 +155,106 @@ void process_end_all(void)
 		FAIL("all processes have ended, but the engine has objects left");
 	if (__llvm_profile_write_file)
 		__llvm_profile_write_file();
+}
+
+/*
+ * The scheduling of a thread on the test host is a number, which the engine reads and sets. As in
+ * the kernel, a real-time policy leaves the nice value as it was.
+ */
+
+static _Thread_local int last_nice;
+
+static bool is_realtime(int policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+void sched_need(void)
+{
+}
+
+void thread_scheduling(struct scheduling *found)
+{
+	const struct host_priority *has = &engine_self->priority;
+
+	if (!is_realtime(has->policy))
+		last_nice = has->prio;
+	found->policy = has->policy;
+	found->nice = last_nice;
+	found->prio = is_realtime(has->policy) ? has->prio : 0;
+}
+
+void thread_set_policy(int policy, int prio)
+{
+	struct scheduling before;
+
+	thread_scheduling(&before);
+	engine_self->priority = (struct host_priority){
+		.policy = (u8)policy,
+		.prio = (s8)(is_realtime(policy) ? prio : before.nice),
+	};
+}
+
+void thread_set_nice(int nice)
+{
+	last_nice = nice;
+	if (!is_realtime(engine_self->priority.policy))
+		engine_self->priority.prio = (s8)nice;
+}
+
+void thread_drop_privileges(unsigned int rlimit_nice, unsigned int rlimit_rtprio)
+{
+	(void)rlimit_nice;
+	(void)rlimit_rtprio;
+	test_skip("processes of the test host have no limits");
+}
+
+/*
+ * The files of files.h on the test host, where a file is an identity: the texts are kept here, by
+ * that. Each open has a table of descriptors.
+ */
+
+#define NR_TEXTS 256
+
+static char texts[NR_TEXTS][16];
+
+static uint32_t id_of(struct client *client, int fd)
+{
+	return sim_file_id(engine_sim(client->port->fd), (uint32_t)fd);
+}
+
+int make_file(struct client *client, const char *text)
+{
+	struct sim_proc *sim = engine_sim(client->port->fd);
+	uint32_t fd = sim_file_open(sim), id = sim_file_id(sim, fd);
+
+	EXPECT(id < NR_TEXTS);
+	strncpy(texts[id], text, sizeof(texts[id]) - 1);
+	return (int)fd;
+}
+
+void expect_file(struct client *client, int fd, const char *text)
+{
+	uint32_t id = id_of(client, fd);
+
+	EXPECT(id);
+	if (strcmp(texts[id], text))
+		FAIL("descriptor %d holds \"%s\", expected \"%s\"", fd, texts[id], text);
+}
+
+void expect_closed(struct client *client, int fd)
+{
+	EXPECT_EQ(id_of(client, fd), 0);
+}
+
+int file_flags(struct client *client, int fd)
+{
+	(void)client;
+	(void)fd;
+	test_skip("a simulated file has no flags");
+}
+
+void close_file(struct client *client, int fd)
+{
+	sim_file_close(engine_sim(client->port->fd), (uint32_t)fd);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caps.h"
+#include "harness.h"
 
 static struct {
 	const char *name;

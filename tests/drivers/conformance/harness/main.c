@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "actor.h"
-#include "caps.h"
+#include "harness.h"
 #include "replace.h"
-#include "runner.h"
 #include "tests/lib/tap.h"
 #include "tests/version.h"
 

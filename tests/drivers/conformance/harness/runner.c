@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "actor_process.h"
-#include "runner.h"
+#include "harness.h"
 
 #define REAP_TIMEOUT_MS 10000
 

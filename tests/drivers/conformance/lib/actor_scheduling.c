@@ -3,7 +3,6 @@
 #include "actor_scheduling.h"
 #include "expect.h"
 #include "test.h"
-#include "thread_scheduling.h"
 
 struct change {
 	int policy, value;

@@ -53,4 +53,15 @@ struct sched_pair sched_pair_new(uint32_t flags);
 const struct returned *sched_pair_serve(struct sched_pair *pair);
 void sched_pair_end(struct sched_pair *pair, const struct returned *got);
 
+/*
+ * The scheduling of the calling thread, as the kernel has it (actor_process.c), or the test host
+ * (engine/). The test fails if it cannot be changed.
+ */
+void thread_scheduling(struct scheduling *found);
+/* @prio: 1 .. 99 for real-time policies, else 0. */
+void thread_set_policy(int policy, int prio);
+void thread_set_nice(int nice);
+/* It drops root and has these limits (setrlimit(2)); skips the test where that is impossible. */
+void thread_drop_privileges(unsigned int rlimit_nice, unsigned int rlimit_rtprio);
+
 #endif

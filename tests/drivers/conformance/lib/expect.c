@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "expect.h"
-#include "names.h"
 #include "test.h"
 
 static void print_return(const struct returned *item)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* spaces: processes in mount and user namespaces of their own, and binderfs mounted there. */
+/*
+ * spaces: processes in mount and user namespaces of their own, and binderfs mounted there; and in
+ * SELinux domains, by the names of tests/kernel/selinux/domains.cil.
+ */
 #ifndef CONFORMANCE_SPACES_H
 #define CONFORMANCE_SPACES_H
 
 #include <stdint.h>
 
-#include "actor.h"
+#include "client.h"
 
 /* User and group ids `inside`, `inside + 1`, ... of a user namespace are `outside`, ... here. */
 struct id_map {
@@ -36,5 +39,14 @@ struct seen {
 	uint32_t mode, uid, gid;
 };
 struct seen look_at(struct actor *by, const char *path);
+
+/* Change the domain of a client's process, which must have one thread. */
+void enter_domain(struct client *client, const char *name);
+
+/* client_new() by a process that was in a domain before it opened the device. */
+struct client *client_in(const char *domain);
+
+/* The security context of processes in a domain. */
+const char *context_of(const char *domain);
 
 #endif

@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/common/abi_list.h"
 #include "test.h"
+#include "tests/lib/uapi.h"
 
 #define ARENA_SIZE (96u << 20)
 
@@ -130,4 +132,30 @@ void test_begin(const char *dir, const char *device, const char *other_device)
 	snprintf(device_dir, sizeof(device_dir), "%s", dir);
 	snprintf(device_path, sizeof(device_path), "%s/%s", dir, device);
 	snprintf(other_device_path, sizeof(other_device_path), "%s/%s", dir, other_device);
+}
+
+/* Messages name BR_DEAD_REPLY, not 0x7205. The numbers of commands and returns do not collide. */
+#define NAME(code) { (uint32_t)(code), #code },
+
+static const struct {
+	uint32_t cmd;
+	const char *name;
+} names[] = {
+	BINDER_RETURNS(NAME)
+	BINDER_COMMANDS(NAME)
+	NAME(BR_TRANSACTION_SEC_CTX)
+};
+
+const char *command_name(uint32_t cmd)
+{
+	static char unknown[8][16];
+	static unsigned int turn;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].cmd == cmd)
+			return names[i].name;
+	}
+	turn = (turn + 1) % 8;
+	snprintf(unknown[turn], sizeof(unknown[turn]), "0x%x", cmd);
+	return unknown[turn];
 }

@@ -46,6 +46,12 @@ void *shared_alloc(size_t size);
 /* A copy of size bytes in such memory. */
 void *shared_copy(const void *from, size_t size);
 
+/*
+ * The name of a BR_ or BC_ command; "0x..." for an unknown one (valid until the eighth call after
+ * this one).
+ */
+const char *command_name(uint32_t cmd);
+
 /* Reads a file as text, at most size - 1 bytes of it. 0 or -errno; then the text is empty. */
 int test_read_text(const char *path, char *text, size_t size);
 
