@@ -11,31 +11,27 @@
 
 /* ---- transaction.c: a call and its reply ----------------------------------------------------- */
 
-TEST(call_and_reply)
+PAIR_TEST(call_and_reply)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(p.s->parked);
-	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	CHECK(tr.code == 7 && tr.sender_pid == p.client->sim->pid && tr.sender_euid == 1000);
+	CHECK(p->s->parked);
+	CHECK(pair_call(p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
+	REQUIRE(pair_receive(p, &tr));
+	CHECK(tr.code == 7 && tr.sender_pid == p->client->sim->pid && tr.sender_euid == 1000);
 	CHECK(tr.target.ptr == 0 && tr.cookie == 0 && tr.offsets_size == 0);
-	CHECK(pair_has_data(p.s, &tr, "ping"));
-	CHECK(p.c->parked);
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "pong");
-	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
-	CHECK(pair_has_data(p.c, &tr, "pong"));
+	CHECK(pair_has_data(p->s, &tr, "ping"));
+	CHECK(p->c->parked);
+	world_free_buffer(p->s, &tr);
+	pair_reply(p, "pong");
+	CHECK(pair_expect(p->s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	REQUIRE(pair_expect(p->c, BR_REPLY, &tr));
+	CHECK(pair_has_data(p->c, &tr, "pong"));
 	CHECK(tr.sender_pid == 0);
-	world_free_buffer(p.c, &tr);
-	CHECK(world_write_read(p.c, false) == 0);
-	CHECK(!world_next(p.c, NULL) && !world_next(p.s, NULL));
-	CHECK(pair_end(&p));
+	world_free_buffer(p->c, &tr);
+	CHECK(world_write_read(p->c, false) == 0);
+	CHECK(!world_next(p->c, NULL) && !world_next(p->s, NULL));
 }
 
 /* ---- security.c: contexts of senders, and calls that the policy refuses ---------------------- */
@@ -61,17 +57,13 @@ TEST(security_context_of_the_sender)
 	CHECK(!sim_stats.secctxs);
 }
 
-TEST(security_policy_refuses_a_call)
+PAIR_TEST(security_policy_refuses_a_call)
 {
-	struct pair p;
-
-	pair_begin(&p);
 	sim_arm(SIM_MAY_TRANSACT, 1);
-	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
-	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
+	CHECK(pair_call(p, 0, 1, 0, "x") == 0);
+	CHECK(pair_expect(p->c, BR_FAILED_REPLY, NULL));
 	sim_arm(SIM_ANY, 0);
-	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
-	CHECK(pair_end(&p));
+	CHECK(pair_call(p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
 }
 
 /* ---- translate.c: what the log says of objects that are refused ------------------------------ */
@@ -163,38 +155,32 @@ static u32 send_object(struct pair *p, u64 ptr)
 	return handle;
 }
 
-TEST(charge_nodes_to_the_sender_and_references_to_the_receiver)
+PAIR_TEST(charge_nodes_to_the_sender_and_references_to_the_receiver)
 {
 	size_t client, server;
-	struct pair p;
 
-	pair_begin(&p);
-	REQUIRE(send_object(&p, 0x10)); /* allocates what is kept for later calls */
-	client = p.client->sim->charged;
-	server = p.server->sim->charged;
-	REQUIRE(send_object(&p, 0x20));
+	REQUIRE(send_object(p, 0x10)); /* allocates what is kept for later calls */
+	client = p->client->sim->charged;
+	server = p->server->sim->charged;
+	REQUIRE(send_object(p, 0x20));
 	/* It does not free the buffer of the reply. */
-	CHECK(p.client->sim->charged ==
+	CHECK(p->client->sim->charged ==
 	      client + sizeof(struct binder_node) + sizeof(struct binder_buffer));
-	CHECK(p.server->sim->charged == server + sizeof(struct binder_ref));
-	world_kill(p.server);
-	CHECK(p.server->sim->charged == 0);
-	CHECK(pair_end(&p));
+	CHECK(p->server->sim->charged == server + sizeof(struct binder_ref));
+	world_kill(p->server);
+	CHECK(p->server->sim->charged == 0);
 }
 
-TEST(charge_of_a_call_to_the_sender)
+PAIR_TEST(charge_of_a_call_to_the_sender)
 {
 	size_t queued;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
-	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "y") == 0);
-	world_poll_read(p.c);
-	queued = p.client->sim->charged;
-	world_kill(p.server);
-	CHECK(p.client->sim->charged == queued - 2 * sizeof(struct binder_transaction));
-	CHECK(pair_end(&p));
+	CHECK(pair_call(p, 0, 1, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(p, 0, 2, TF_ONE_WAY, "y") == 0);
+	world_poll_read(p->c);
+	queued = p->client->sim->charged;
+	world_kill(p->server);
+	CHECK(p->client->sim->charged == queued - 2 * sizeof(struct binder_transaction));
 }
 
 static void send_in_vain(struct pair *p)
@@ -306,8 +292,7 @@ TEST(files_that_are_installed_later_leave_the_commands_behind_an_error)
 	world_call(p.c, &call);
 	world_call(p.c, &bad);
 	CHECK(world_write_read(p.c, false) == 0);
-	world_run(&p.w);
-	CHECK(pair_expect(p.s, BR_TRANSACTION, &tr));
+	CHECK(pair_receive(&p, &tr));
 	object = fd_object(sim_file_open(p.server->sim));
 	world_free_buffer(p.s, &tr);
 	world_reply(p.s, &reply);
@@ -375,142 +360,118 @@ static int freeze(struct pair *p)
 	return world_ioctl(p->c, BINDER_FREEZE, &info);
 }
 
-TEST(send_success_without_failure_notice)
+PAIR_TEST(send_success_without_failure_notice)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	pair_begin(&p);
 	sim_forget_failures();
-	CHECK(pair_call(&p, 0, 7, TF_ACCEPT_FDS, "ping") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	pair_reply(&p, "pong");
-	REQUIRE(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	REQUIRE(pair_expect(p.c, BR_REPLY, &tr));
-	pair_call(&p, 0, 8, TF_ONE_WAY, "no reply");
+	CHECK(pair_call(p, 0, 7, TF_ACCEPT_FDS, "ping") == BINDER_WOULD_BLOCK);
+	REQUIRE(pair_receive(p, &tr));
+	pair_reply(p, "pong");
+	REQUIRE(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	REQUIRE(pair_expect(p->c, BR_REPLY, &tr));
+	pair_call(p, 0, 8, TF_ONE_WAY, "no reply");
 	CHECK(!sim_last_failure());
-	CHECK(pair_end(&p));
 }
 
-TEST(send_failure_notice_of_a_call_without_target)
+PAIR_TEST(send_failure_notice_of_a_call_without_target)
 {
 	const struct host_txn_failure *f;
-	struct pair p;
 
-	pair_begin(&p);
 	sim_forget_failures();
-	CHECK(pair_call(&p, 99, 5, TF_ACCEPT_FDS, "abc") == 0);
-	f = notice(BR_FAILED_REPLY, p.c, 4);
+	CHECK(pair_call(p, 99, 5, TF_ACCEPT_FDS, "abc") == 0);
+	f = notice(BR_FAILED_REPLY, p->c, 4);
 	REQUIRE(f);
-	CHECK(!strcmp(f->context, p.w.context->name));
+	CHECK(!strcmp(f->context, p->w.context->name));
 	CHECK(!f->to_pid && !f->to_tid && !f->is_reply);
 	CHECK(f->code == 5 && f->flags == TF_ACCEPT_FDS);
-	world_kill(p.server);
-	CHECK(pair_call(&p, 0, 6, TF_ONE_WAY, "abcd") == 0);
-	f = notice(BR_DEAD_REPLY, p.c, 5);
+	world_kill(p->server);
+	CHECK(pair_call(p, 0, 6, TF_ONE_WAY, "abcd") == 0);
+	f = notice(BR_DEAD_REPLY, p->c, 5);
 	REQUIRE(f);
 	CHECK(!f->to_pid && f->code == 6 && f->flags == TF_ONE_WAY && !f->node);
-	CHECK(pair_end(&p));
 }
 
-TEST(send_failure_notice_of_a_call_that_does_not_fit)
+PAIR_TEST(send_failure_notice_of_a_call_that_does_not_fit)
 {
 	struct world_call big = { .code = 3, .size = WORLD_MAP_SIZE + 8 };
 	const struct host_txn_failure *f;
-	struct pair p;
 
-	pair_begin(&p);
 	sim_forget_failures();
-	world_call(p.c, &big);
-	world_write_read(p.c, true);
-	f = notice(BR_FAILED_REPLY, p.c, WORLD_MAP_SIZE + 8);
+	world_call(p->c, &big);
+	world_write_read(p->c, true);
+	f = notice(BR_FAILED_REPLY, p->c, WORLD_MAP_SIZE + 8);
 	REQUIRE(f);
-	CHECK(f->to_pid == p.server->sim->pid && !f->to_tid && f->code == 3);
-	CHECK(pair_end(&p));
+	CHECK(f->to_pid == p->server->sim->pid && !f->to_tid && f->code == 3);
 }
 
-TEST(send_failure_notice_of_a_reply)
+PAIR_TEST(send_failure_notice_of_a_reply)
 {
 	struct world_call big = { .code = 3, .size = WORLD_MAP_SIZE + 8 };
 	struct binder_transaction_data tr;
 	const struct host_txn_failure *f;
-	struct pair p;
 
-	pair_begin(&p);
 	sim_forget_failures();
-	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_reply(p.s, &big);
-	world_poll_read(p.s);
-	world_run(&p.w);
-	f = notice(BR_FAILED_REPLY, p.s, WORLD_MAP_SIZE + 8);
+	CHECK(pair_call(p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
+	REQUIRE(pair_receive(p, &tr));
+	world_reply(p->s, &big);
+	world_poll_read(p->s);
+	world_run(&p->w);
+	f = notice(BR_FAILED_REPLY, p->s, WORLD_MAP_SIZE + 8);
 	REQUIRE(f);
 	CHECK(f->is_reply && f->code == 3);
-	CHECK(f->to_pid == p.client->sim->pid && f->to_tid == p.c->tid);
+	CHECK(f->to_pid == p->client->sim->pid && f->to_tid == p->c->tid);
 	sim_forget_failures();
-	pair_reply(&p, "without a call");
-	f = notice(BR_FAILED_REPLY, p.s, sizeof("without a call"));
+	pair_reply(p, "without a call");
+	f = notice(BR_FAILED_REPLY, p->s, sizeof("without a call"));
 	REQUIRE(f);
 	CHECK(f->is_reply && !f->to_pid);
-	CHECK(pair_end(&p));
 }
 
-TEST(send_failure_notice_of_a_reply_to_a_dead_caller)
+PAIR_TEST(send_failure_notice_of_a_reply_to_a_dead_caller)
 {
 	struct binder_transaction_data tr;
 	const struct host_txn_failure *f;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(pair_call(&p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_kill(p.client);
+	CHECK(pair_call(p, 0, 7, 0, "ping") == BINDER_WOULD_BLOCK);
+	REQUIRE(pair_receive(p, &tr));
+	world_kill(p->client);
 	sim_forget_failures();
-	pair_reply(&p, "late");
-	f = notice(BR_DEAD_REPLY, p.s, 5);
+	pair_reply(p, "late");
+	f = notice(BR_DEAD_REPLY, p->s, 5);
 	REQUIRE(f);
 	CHECK(f->is_reply && !f->to_pid && !f->to_tid);
-	CHECK(pair_end(&p));
 }
 
-TEST(send_failure_notice_of_calls_to_a_frozen_process)
+PAIR_TEST(send_failure_notice_of_calls_to_a_frozen_process)
 {
 	const struct host_txn_failure *f;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(freeze(&p) == 0);
+	CHECK(freeze(p) == 0);
 	sim_forget_failures();
-	CHECK(pair_call(&p, 0, 1, 0, "x") == 0);
-	f = notice(BR_FROZEN_REPLY, p.c, 2);
+	CHECK(pair_call(p, 0, 1, 0, "x") == 0);
+	f = notice(BR_FROZEN_REPLY, p->c, 2);
 	REQUIRE(f);
-	CHECK(f->to_pid == p.server->sim->pid && !f->is_reply);
-	CHECK(pair_call(&p, 0, 9, TF_ONE_WAY, "xy") == 0);
-	f = notice(BR_TRANSACTION_PENDING_FROZEN, p.c, 3);
+	CHECK(f->to_pid == p->server->sim->pid && !f->is_reply);
+	CHECK(pair_call(p, 0, 9, TF_ONE_WAY, "xy") == 0);
+	f = notice(BR_TRANSACTION_PENDING_FROZEN, p->c, 3);
 	REQUIRE(f);
-	CHECK(f->to_pid == p.server->sim->pid && f->flags == TF_ONE_WAY && f->code == 9);
-	CHECK(pair_end(&p));
+	CHECK(f->to_pid == p->server->sim->pid && f->flags == TF_ONE_WAY && f->code == 9);
 }
 
-TEST(send_failure_notice_of_spam)
+PAIR_TEST(send_failure_notice_of_spam)
 {
 	struct world_call call = { .code = 4, .flags = TF_ONE_WAY, .size = 4096 };
 	const struct host_txn_failure *f;
-	struct pair p;
 	u32 yes = 1, i;
 
-	pair_begin(&p);
-	CHECK(world_ioctl(p.c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &yes) == 0);
+	CHECK(world_ioctl(p->c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &yes) == 0);
 	sim_forget_failures();
 	for (i = 0; i < 32 && !sim_last_failure(); i++) {
-		world_call(p.c, &call);
-		world_poll_read(p.c);
+		world_call(p->c, &call);
+		world_poll_read(p->c);
 	}
-	f = notice(BR_ONEWAY_SPAM_SUSPECT, p.c, 4096);
+	f = notice(BR_ONEWAY_SPAM_SUSPECT, p->c, 4096);
 	REQUIRE(f);
-	CHECK(f->to_pid == p.server->sim->pid && f->code == 4);
-	CHECK(pair_end(&p));
+	CHECK(f->to_pid == p->server->sim->pid && f->code == 4);
 }

@@ -19,13 +19,6 @@ static void end(struct pair *p)
 	CHECK(pair_end(p));
 }
 
-/* The server reads the call of the client. */
-static bool receive(struct pair *p, struct binder_transaction_data *tr)
-{
-	world_run(&p->w);
-	return pair_expect(p->s, BR_TRANSACTION, tr);
-}
-
 /* What the server received is what was told. */
 static bool is_as_received(struct pair *p, const struct binder_transaction_data *tr)
 {
@@ -44,7 +37,7 @@ TEST(excerpt_has_the_data_of_calls_and_replies)
 
 	begin(&p);
 	pair_call(&p, 0, 1, 0, "question");
-	REQUIRE(receive(&p, &tr));
+	REQUIRE(pair_receive(&p, &tr));
 	CHECK(sim_data.count == 1 && sim_data.size == 9);
 	CHECK(!strcmp((char *)sim_data.bytes, "question"));
 	CHECK(is_as_received(&p, &tr));
@@ -73,7 +66,7 @@ TEST(excerpt_leaves_out_data_that_is_to_be_cleared)
 
 	begin(&p);
 	pair_call(&p, 0, 1, TF_CLEAR_BUF, "password");
-	REQUIRE(receive(&p, &tr));
+	REQUIRE(pair_receive(&p, &tr));
 	CHECK(pair_has_data(p.s, &tr, "password"));
 	CHECK(sim_data.count == 0);
 	end(&p);
@@ -88,7 +81,7 @@ TEST(excerpt_has_data_that_is_to_be_cleared_if_that_is_wanted)
 	sim_data_wanted = false;
 	sim_data_to_clear_wanted = true;
 	pair_call(&p, 0, 1, TF_CLEAR_BUF, "password");
-	REQUIRE(receive(&p, &tr));
+	REQUIRE(pair_receive(&p, &tr));
 	CHECK(sim_data.count == 1 && sim_data.to_clear);
 	CHECK(!strcmp((char *)sim_data.bytes, "password") && is_as_received(&p, &tr));
 	pair_reply(&p, "answer");
@@ -109,7 +102,7 @@ TEST(excerpt_of_long_data_is_cut)
 	begin(&p);
 	world_call(p.c, &call);
 	world_write_read(p.c, true);
-	REQUIRE(receive(&p, &tr));
+	REQUIRE(pair_receive(&p, &tr));
 	CHECK(sim_data.size == HOST_TRACE_DATA_MAX && is_as_received(&p, &tr));
 	REQUIRE(tr.data_size == LONG && !sim_read(p.server->sim, got, tr.data.ptr.buffer, LONG));
 	CHECK(!memcmp(got, data, LONG));
@@ -135,7 +128,7 @@ TEST(excerpt_has_objects_as_the_receiver_gets_them)
 	begin(&p);
 	world_call(p.c, &call);
 	world_write_read(p.c, true);
-	REQUIRE(receive(&p, &tr));
+	REQUIRE(pair_receive(&p, &tr));
 	CHECK(sim_data.size == HOST_TRACE_DATA_MAX && is_as_received(&p, &tr));
 	memcpy(&object, sim_data.bytes + 28, sizeof(object));
 	CHECK(object.hdr.type == BINDER_TYPE_HANDLE && object.handle);
@@ -158,6 +151,6 @@ TEST(excerpt_of_data_that_cannot_be_read_is_none)
 	world_write_read(p.c, true);
 	CHECK(sim_stats.failed && sim_data.count == 0);
 	sim_arm(SIM_ANY, 0);
-	CHECK(receive(&p, &tr) && tr.data_size == 1);
+	CHECK(pair_receive(&p, &tr) && tr.data_size == 1);
 	end(&p);
 }

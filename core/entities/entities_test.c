@@ -10,57 +10,48 @@
 
 /* ---- context.c: becoming context manager ----------------------------------------------------- */
 
-TEST(context_has_one_manager)
+PAIR_TEST(context_has_one_manager)
 {
-	struct pair p;
-
-	pair_begin(&p);
-	CHECK(world_become_manager(p.c) == -EBUSY);
-	world_kill(p.server);
-	p.client->sim->euid = 1001;
-	CHECK(world_become_manager(p.c) == -EPERM); /* another user than before */
-	CHECK(world_ioctl(p.c, BINDER_SET_INHERIT_FIFO_PRIO, NULL) == -EPERM);
-	p.client->sim->euid = 1000;
-	CHECK(world_become_manager(p.c) == 0);
-	CHECK(pair_end(&p));
+	CHECK(world_become_manager(p->c) == -EBUSY);
+	world_kill(p->server);
+	p->client->sim->euid = 1001;
+	CHECK(world_become_manager(p->c) == -EPERM); /* another user than before */
+	CHECK(world_ioctl(p->c, BINDER_SET_INHERIT_FIFO_PRIO, NULL) == -EPERM);
+	p->client->sim->euid = 1000;
+	CHECK(world_become_manager(p->c) == 0);
 }
 
 /* ---- node.c: what others see of a node whose counts are changing ----------------------------- */
 
 /* The state that another thread of the owner may find within binder_node_reconcile(). */
-TEST(node_strong_reference_counts_beside_a_weak_one)
+PAIR_TEST(node_strong_reference_counts_beside_a_weak_one)
 {
 	struct binder_node_debug_info info = { 0 };
 	struct binder_node *node;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(pair_send_object(&p, 0xaaa, 0xbbb) == 1);
-	CHECK(pair_expect(p.c, BR_INCREFS, NULL) && pair_expect(p.c, BR_ACQUIRE, NULL));
-	node = binder_node_find(p.client->proc, 0xaaa);
+	CHECK(pair_send_object(p, 0xaaa, 0xbbb) == 1);
+	CHECK(pair_expect(p->c, BR_INCREFS, NULL) && pair_expect(p->c, BR_ACQUIRE, NULL));
+	node = binder_node_find(p->client->proc, 0xaaa);
 	if (CHECK(node)) {
 		node->has_weak = false;
-		binder_node_describe_from(p.client->proc, 0xaaa, &info);
+		binder_node_describe_from(p->client->proc, 0xaaa, &info);
 		node->has_weak = true;
 		binder_node_unpin(node);
 	}
 	CHECK(info.ptr == 0xaaa && !info.has_strong_ref && !info.has_weak_ref);
-	CHECK(pair_end(&p));
 }
 
 /* ---- notice.c: the bound of notices; the tests of notices/ have the rest --------------------- */
 
-TEST(notice_number_is_limited)
+PAIR_TEST(notice_number_is_limited)
 {
 	struct binder_proc *proc;
 	struct binder_notice *notice;
 	struct bl_list list = BL_INIT(list);
 	struct bl_list *link;
-	struct pair p;
 	u32 nr = 0;
 
-	pair_begin(&p);
-	proc = p.client->proc;
+	proc = p->client->proc;
 	while ((notice = binder_notice_new(proc, WORK_FREEZE, nr))) {
 		bl_add_tail(&list, &notice->work.link);
 		nr++;
@@ -72,63 +63,54 @@ TEST(notice_number_is_limited)
 	binder_notice_discard(notice);
 	while ((link = bl_pop(&list)))
 		binder_notice_discard(bl_entry(link, struct binder_notice, work.link));
-	CHECK(pair_end(&p));
 }
 
 /* ---- proc.c: processes and their references -------------------------------------------------- */
 
-TEST(proc_outlives_its_release_while_referenced)
+PAIR_TEST(proc_outlives_its_release_while_referenced)
 {
 	struct binder_proc *proc;
-	struct pair p;
 	u32 allocs;
 
-	pair_begin(&p);
-	proc = p.client->proc;
+	proc = p->client->proc;
 	binder_proc_get(proc);
-	world_kill(p.client);
-	CHECK(proc->pid == p.client->sim->pid);
+	world_kill(p->client);
+	CHECK(proc->pid == p->client->sim->pid);
 	CHECK(binder_proc_of_host(binder_proc_host(proc)) == proc);
 	allocs = sim_stats.allocs;
 	binder_proc_put(proc);
 	CHECK(sim_stats.allocs < allocs);
-	CHECK(pair_end(&p));
 }
 
 /* ---- thread.c: looking threads up, listing them, and their references ------------------------ */
 
-TEST(thread_is_found_until_it_exits)
+PAIR_TEST(thread_is_found_until_it_exits)
 {
 	struct binder_thread *thread, *again;
 	struct world_thread *t;
-	struct pair p;
 
-	pair_begin(&p);
-	t = world_thread(p.client);
-	CHECK(!binder_thread_find(p.client->proc, t->tid));
-	thread = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
-	again = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
+	t = world_thread(p->client);
+	CHECK(!binder_thread_find(p->client->proc, t->tid));
+	thread = binder_thread_find_or_new(p->client->proc, t->tid, &t->sim);
+	again = binder_thread_find_or_new(p->client->proc, t->tid, &t->sim);
 	REQUIRE(thread && thread == again);
-	CHECK(binder_thread_find(p.client->proc, t->tid) == thread);
+	CHECK(binder_thread_find(p->client->proc, t->tid) == thread);
 	binder_thread_put(again);
 	CHECK(world_ioctl(t, BINDER_THREAD_EXIT, &(s32){ 0 }) == 0);
-	CHECK(!binder_thread_find(p.client->proc, t->tid));
+	CHECK(!binder_thread_find(p->client->proc, t->tid));
 	CHECK(thread->is_dead && thread->tid == t->tid); /* kept by the reference */
 	binder_thread_put(thread);
-	CHECK(pair_end(&p));
 }
 
-TEST(thread_list_is_in_order)
+PAIR_TEST(thread_list_is_in_order)
 {
 	const s32 tids[] = { 300, -7, 200, 100 };
 	struct world_thread *t;
 	struct world_proc *proc;
 	s32 got[4] = { 0 };
-	struct pair p;
 	u32 total, i;
 
-	pair_begin(&p);
-	proc = world_proc(&p.w);
+	proc = world_proc(&p->w);
 	t = world_thread(proc);
 	for (i = 0; i < 4; i++)
 		binder_thread_put(binder_thread_find_or_new(proc->proc, tids[i], &t->sim));
@@ -136,18 +118,15 @@ TEST(thread_list_is_in_order)
 	CHECK(got[0] == 200 && got[1] == 300);
 	CHECK(binder_list_threads(proc->proc, INT32_MIN, got, 1, &total) == 1 && got[0] == -7);
 	CHECK(!binder_list_threads(proc->proc, 301, got, 4, &total) && total == 4);
-	CHECK(pair_end(&p));
 }
 
-TEST(thread_last_reference_is_left_to_its_owner)
+PAIR_TEST(thread_last_reference_is_left_to_its_owner)
 {
 	struct binder_thread *thread;
 	struct world_thread *t;
-	struct pair p;
 
-	pair_begin(&p);
-	t = world_thread(p.client);
-	thread = binder_thread_find_or_new(p.client->proc, t->tid, &t->sim);
+	t = world_thread(p->client);
+	thread = binder_thread_find_or_new(p->client->proc, t->tid, &t->sim);
 	REQUIRE(thread);
 	binder_thread_get(thread);
 	CHECK(binder_thread_put_unless_last(thread));
@@ -155,7 +134,6 @@ TEST(thread_last_reference_is_left_to_its_owner)
 	CHECK(!binder_thread_put_unless_last(thread));
 	CHECK(thread->is_dead && thread->tid == t->tid);
 	binder_thread_put(thread);
-	CHECK(pair_end(&p));
 }
 
 /* ---- stage.h: the stages of a round trip are in order, each by the right thread -------------- */
@@ -169,50 +147,42 @@ static bool is_stage(u32 at, enum host_stage stage, const struct world_thread *t
 	       s->id == id && s->answers == answers;
 }
 
-TEST(stage_records_of_a_round_trip)
+PAIR_TEST(stage_records_of_a_round_trip)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 	u32 call, reply;
 
-	pair_begin(&p);
 	sim_nr_stages = 0;
 	sim_stages_wanted = true;
-	CHECK(pair_call(&p, 0, 7, 0, "question") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "answer");
+	CHECK(pair_call(p, 0, 7, 0, "question") == BINDER_WOULD_BLOCK);
+	REQUIRE(pair_receive(p, &tr));
+	world_free_buffer(p->s, &tr);
+	pair_reply(p, "answer");
 	sim_stages_wanted = false;
 	REQUIRE(sim_nr_stages == 10);
 	call = sim_stages[1].id;
 	reply = sim_stages[6].id;
 	CHECK(call && reply && call != reply);
-	CHECK(is_stage(0, HOST_STAGE_IOC, p.c, 0, 0));
-	CHECK(is_stage(1, HOST_STAGE_WR_IN, p.c, call, 0));
-	CHECK(is_stage(2, HOST_STAGE_ENQ, p.c, call, 0));
-	CHECK(is_stage(3, HOST_STAGE_DEQ, p.s, call, 0));
-	CHECK(is_stage(4, HOST_STAGE_COPY, p.s, call, 0));
-	CHECK(is_stage(5, HOST_STAGE_IOC, p.s, 0, 0));
-	CHECK(is_stage(6, HOST_STAGE_WR_IN, p.s, reply, 0));
-	CHECK(is_stage(7, HOST_STAGE_ENQ, p.s, reply, call));
-	CHECK(is_stage(8, HOST_STAGE_DEQ, p.c, reply, 0));
-	CHECK(is_stage(9, HOST_STAGE_COPY, p.c, reply, 0));
-	CHECK(pair_end(&p));
+	CHECK(is_stage(0, HOST_STAGE_IOC, p->c, 0, 0));
+	CHECK(is_stage(1, HOST_STAGE_WR_IN, p->c, call, 0));
+	CHECK(is_stage(2, HOST_STAGE_ENQ, p->c, call, 0));
+	CHECK(is_stage(3, HOST_STAGE_DEQ, p->s, call, 0));
+	CHECK(is_stage(4, HOST_STAGE_COPY, p->s, call, 0));
+	CHECK(is_stage(5, HOST_STAGE_IOC, p->s, 0, 0));
+	CHECK(is_stage(6, HOST_STAGE_WR_IN, p->s, reply, 0));
+	CHECK(is_stage(7, HOST_STAGE_ENQ, p->s, reply, call));
+	CHECK(is_stage(8, HOST_STAGE_DEQ, p->c, reply, 0));
+	CHECK(is_stage(9, HOST_STAGE_COPY, p->c, reply, 0));
 }
 
 /* A call that fails before it is_stage queued leaves no record of being queued. */
-TEST(stage_records_of_a_call_that_fails)
+PAIR_TEST(stage_records_of_a_call_that_fails)
 {
-	struct pair p;
-
-	pair_begin(&p);
 	sim_nr_stages = 0;
 	sim_stages_wanted = true;
-	pair_call(&p, 77, 7, 0, "no such handle");
+	pair_call(p, 77, 7, 0, "no such handle");
 	sim_stages_wanted = false;
 	CHECK(sim_nr_stages == 2 && sim_stages[1].stage == HOST_STAGE_WR_IN);
-	CHECK(pair_end(&p));
 }
 
 /* ---- world.c: debug ids ---------------------------------------------------------------------- */

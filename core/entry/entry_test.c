@@ -41,33 +41,30 @@ static int begin_long(struct pair *p, struct binder_write_read *bwr, u32 count)
 	return ioctl_once(p, bwr);
 }
 
-TEST(command_long_stream)
+PAIR_TEST(command_long_stream)
 {
 	const u32 slice = BINDER_SLICE_COST * sizeof(u32);
 	struct binder_write_read bwr;
-	struct pair p;
 
-	pair_begin(&p);
 	/* O_NONBLOCK is remembered for the read. */
-	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST * 2 + 1) == BINDER_AGAIN);
+	CHECK(begin_long(p, &bwr, BINDER_SLICE_COST * 2 + 1) == BINDER_AGAIN);
 	CHECK(bwr.write_consumed == slice);
-	CHECK(resume(&p, &bwr, RESUME_WOKEN) == BINDER_AGAIN);
+	CHECK(resume(p, &bwr, RESUME_WOKEN) == BINDER_AGAIN);
 	CHECK(bwr.write_consumed == slice * 2);
-	CHECK(resume(&p, &bwr, RESUME_WOKEN) == -EAGAIN);
+	CHECK(resume(p, &bwr, RESUME_WOKEN) == -EAGAIN);
 	CHECK(bwr.write_consumed == bwr.write_size);
 
-	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST) == -EAGAIN);
+	CHECK(begin_long(p, &bwr, BINDER_SLICE_COST) == -EAGAIN);
 
-	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
+	CHECK(begin_long(p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
 	bwr.read_consumed = 1;
-	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR);
+	CHECK(resume(p, &bwr, RESUME_INTERRUPTED) == -EINTR);
 	CHECK(bwr.write_consumed == slice && !bwr.read_consumed);
 
-	CHECK(begin_long(&p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
-	CHECK(resume(&p, &bwr, RESUME_TIMED_OUT) == -EINTR && bwr.write_consumed == slice);
+	CHECK(begin_long(p, &bwr, BINDER_SLICE_COST + 1) == BINDER_AGAIN);
+	CHECK(resume(p, &bwr, RESUME_TIMED_OUT) == -EINTR && bwr.write_consumed == slice);
 	/* It is over: the next call is one of its own. */
-	CHECK(begin_long(&p, &bwr, 1) == -EAGAIN && bwr.write_consumed == sizeof(u32));
-	CHECK(pair_end(&p));
+	CHECK(begin_long(p, &bwr, 1) == -EAGAIN && bwr.write_consumed == sizeof(u32));
 }
 
 /* @count objects of the client, with their offsets. */
@@ -85,7 +82,7 @@ static struct world_call many_objects(struct pair *p, u32 count, struct flat_bin
 }
 
 /* A call with many objects, and freeing its buffer, are put off once each, and counted once. */
-TEST(command_that_takes_long)
+PAIR_TEST(command_that_takes_long)
 {
 	enum { COUNT = BINDER_LONG_OBJECTS + 1 };
 	static struct flat_binder_object objects[COUNT];
@@ -93,45 +90,40 @@ TEST(command_that_takes_long)
 	struct binder_transaction_data tr;
 	struct binder_write_read bwr = { 0 };
 	struct world_call call;
-	struct pair p;
 
-	pair_begin(&p);
-	call = many_objects(&p, COUNT - 1, objects, offsets);
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, true) == BINDER_WOULD_BLOCK);
-	CHECK(!client_thread(&p)->long_command);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "");
-	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
+	call = many_objects(p, COUNT - 1, objects, offsets);
+	world_call(p->c, &call);
+	CHECK(world_write_read(p->c, true) == BINDER_WOULD_BLOCK);
+	CHECK(!client_thread(p)->long_command);
+	REQUIRE(pair_receive(p, &tr));
+	world_free_buffer(p->s, &tr);
+	pair_reply(p, "");
+	CHECK(pair_expect(p->s, BR_TRANSACTION_COMPLETE, NULL));
 
-	call = many_objects(&p, COUNT, objects, offsets);
-	world_call(p.c, &call);
-	bwr.write_size = p.c->out_len;
-	bwr.write_buffer = p.c->out_at;
-	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
-	CHECK(binder_thread_takes_long(client_thread(&p)));
-	CHECK(resume(&p, &bwr, RESUME_INTERRUPTED) == -EINTR && !bwr.write_consumed);
-	CHECK(!binder_thread_takes_long(client_thread(&p)));
-	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
-	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0 && bwr.write_consumed == bwr.write_size);
-	CHECK(!binder_thread_takes_long(client_thread(&p)));
-	p.c->out_len = 0;
-	pair_serve(&p);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	call = many_objects(p, COUNT, objects, offsets);
+	world_call(p->c, &call);
+	bwr.write_size = p->c->out_len;
+	bwr.write_buffer = p->c->out_at;
+	CHECK(ioctl_once(p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
+	CHECK(binder_thread_takes_long(client_thread(p)));
+	CHECK(resume(p, &bwr, RESUME_INTERRUPTED) == -EINTR && !bwr.write_consumed);
+	CHECK(!binder_thread_takes_long(client_thread(p)));
+	CHECK(ioctl_once(p, &bwr) == BINDER_AGAIN && !bwr.write_consumed);
+	CHECK(resume(p, &bwr, RESUME_WOKEN) == 0 && bwr.write_consumed == bwr.write_size);
+	CHECK(!binder_thread_takes_long(client_thread(p)));
+	p->c->out_len = 0;
+	pair_serve(p);
+	REQUIRE(pair_receive(p, &tr));
 	CHECK(tr.offsets_size == COUNT * sizeof(u64));
-	CHECK(host_atomic_read(&p.client->proc->stats.bc[ABI_IOC_NR(BC_TRANSACTION)]) == 3);
-	world_free_buffer(p.s, &tr);
-	CHECK(world_write_read(p.s, false) == 0);
-	CHECK(host_atomic_read(&p.server->proc->stats.bc[ABI_IOC_NR(BC_FREE_BUFFER)]) == 2);
-	CHECK(!p.server->proc->alloc.nr_buffers);
-	CHECK(pair_end(&p));
+	CHECK(host_atomic_read(&p->client->proc->stats.bc[ABI_IOC_NR(BC_TRANSACTION)]) == 3);
+	world_free_buffer(p->s, &tr);
+	CHECK(world_write_read(p->s, false) == 0);
+	CHECK(host_atomic_read(&p->server->proc->stats.bc[ABI_IOC_NR(BC_FREE_BUFFER)]) == 2);
+	CHECK(!p->server->proc->alloc.nr_buffers);
 }
 
 /* However large its buffer is, a read returns no more than a bound; the next one goes on. */
-TEST(command_many_returns)
+PAIR_TEST(command_many_returns)
 {
 	enum { COUNT = BINDER_LONG_OBJECTS + 1, ROOM = 4 * BINDER_READ_MAX };
 	static struct flat_binder_object objects[COUNT];
@@ -139,97 +131,79 @@ TEST(command_many_returns)
 	struct binder_transaction_data tr;
 	struct binder_write_read bwr = { 0 };
 	struct world_call call;
-	struct pair p;
 	u64 first;
 
-	pair_begin(&p);
-	call = many_objects(&p, COUNT, objects, offsets);
-	world_call(p.c, &call);
-	bwr.write_size = p.c->out_len;
-	bwr.write_buffer = p.c->out_at;
-	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN);
-	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0);
-	p.c->out_len = 0;
-	pair_serve(&p);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	pair_reply(&p, "");
+	call = many_objects(p, COUNT, objects, offsets);
+	world_call(p->c, &call);
+	bwr.write_size = p->c->out_len;
+	bwr.write_buffer = p->c->out_at;
+	CHECK(ioctl_once(p, &bwr) == BINDER_AGAIN);
+	CHECK(resume(p, &bwr, RESUME_WOKEN) == 0);
+	p->c->out_len = 0;
+	pair_serve(p);
+	REQUIRE(pair_receive(p, &tr));
+	pair_reply(p, "");
 
 	bwr = (struct binder_write_read){
 		.read_size = ROOM,
-		.read_buffer = world_memory(p.client, NULL, ROOM),
+		.read_buffer = world_memory(p->client, NULL, ROOM),
 	};
-	CHECK(ioctl_once(&p, &bwr) == 0);
+	CHECK(ioctl_once(p, &bwr) == 0);
 	first = bwr.read_consumed;
 	CHECK(first > BINDER_READ_MAX - sizeof(tr) - 16 && first <= BINDER_READ_MAX);
 	bwr.read_consumed = 0;
-	CHECK(ioctl_once(&p, &bwr) == 0);
+	CHECK(ioctl_once(p, &bwr) == 0);
 	/* BR_INCREFS and BR_ACQUIRE of each object, BR_NOOP twice, the completion, the reply */
 	CHECK(first + bwr.read_consumed == COUNT * 2 * (sizeof(u32) + 2 * sizeof(u64)) +
 					   4 * sizeof(u32) + sizeof(tr));
-	CHECK(pair_end(&p));
 }
 
 /* Calls cost more: the ninth of a stream is put back. */
-TEST(command_many_calls)
+PAIR_TEST(command_many_calls)
 {
 	struct binder_transaction_data tr = { .flags = TF_ONE_WAY };
 	struct binder_write_read bwr = { 0 };
-	struct pair p;
 	u32 i;
 
-	pair_begin(&p);
 	for (i = 0; i < 9; i++)
-		world_command(p.c, BC_TRANSACTION, &tr);
-	bwr.write_size = p.c->out_len;
-	bwr.write_buffer = p.c->out_at;
-	CHECK(ioctl_once(&p, &bwr) == BINDER_AGAIN);
+		world_command(p->c, BC_TRANSACTION, &tr);
+	bwr.write_size = p->c->out_len;
+	bwr.write_buffer = p->c->out_at;
+	CHECK(ioctl_once(p, &bwr) == BINDER_AGAIN);
 	CHECK(bwr.write_consumed == bwr.write_size / 9 * 8);
-	CHECK(resume(&p, &bwr, RESUME_WOKEN) == 0);
+	CHECK(resume(p, &bwr, RESUME_WOKEN) == 0);
 	CHECK(bwr.write_consumed == bwr.write_size);
-	p.c->out_len = 0;
-	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(pair_end(&p));
+	p->c->out_len = 0;
+	CHECK(world_write_read(p->c, true) == 0);
 }
 
 /* ---- open.c: mmap and flush ------------------------------------------------------------------ */
 
-TEST(open_is_mapped_once)
+PAIR_TEST(open_is_mapped_once)
 {
 	struct world_proc *proc;
-	struct pair p;
 
-	pair_begin(&p);
-	proc = world_proc(&p.w);
+	proc = world_proc(&p->w);
 	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, HOST_PAGE_SIZE - 1) == -EINVAL);
 	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, WORLD_MAP_SIZE) == 0);
 	CHECK(binder_mmap(proc->proc, SIM_MAP_BASE, WORLD_MAP_SIZE) == -EBUSY);
-	CHECK(pair_end(&p));
 }
 
-TEST(open_flush_ends_waiting_reads)
+PAIR_TEST(open_flush_ends_waiting_reads)
 {
-	struct pair p;
-
-	pair_begin(&p);
-	REQUIRE(p.s->parked);
-	binder_flush(p.server->proc);
-	world_run(&p.w);
-	CHECK(!p.s->parked && p.s->result == 0 && !world_next(p.s, NULL));
-	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
-	CHECK(pair_end(&p));
+	REQUIRE(p->s->parked);
+	binder_flush(p->server->proc);
+	world_run(&p->w);
+	CHECK(!p->s->parked && p->s->result == 0 && !world_next(p->s, NULL));
+	CHECK(world_write_read(p->s, true) == BINDER_WOULD_BLOCK);
 }
 
-TEST(open_read_returns_when_its_time_is_over)
+PAIR_TEST(open_read_returns_when_its_time_is_over)
 {
-	struct pair p;
-
-	pair_begin(&p);
-	REQUIRE(p.s->parked);
-	world_resume(p.s, RESUME_TIMED_OUT);
-	CHECK(!p.s->parked && p.s->result == 0 && !world_next(p.s, NULL));
-	CHECK(world_write_read(p.s, true) == BINDER_WOULD_BLOCK);
-	CHECK(pair_end(&p));
+	REQUIRE(p->s->parked);
+	world_resume(p->s, RESUME_TIMED_OUT);
+	CHECK(!p->s->parked && p->s->result == 0 && !world_next(p->s, NULL));
+	CHECK(world_write_read(p->s, true) == BINDER_WOULD_BLOCK);
 }
 
 /* ---- reclaim.c: available pages -------------------------------------------------------------- */
@@ -239,71 +213,61 @@ static bool is_wanted(const struct host_proc *proc, void *sim)
 	return proc->sim == sim;
 }
 
-TEST(reclaim_evicts_available_pages)
+PAIR_TEST(reclaim_evicts_available_pages)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	pair_begin(&p);
 	CHECK(!binder_idle_pages());
-	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
+	CHECK(pair_call(p, 0, 1, TF_ONE_WAY, "x") == 0);
+	REQUIRE(pair_receive(p, &tr));
 	CHECK(!binder_shrink(100)); /* the page is under a buffer */
-	world_free_buffer(p.s, &tr);
-	CHECK(world_write_read(p.s, false) == 0);
+	world_free_buffer(p->s, &tr);
+	CHECK(world_write_read(p->s, false) == 0);
 	CHECK(binder_idle_pages() == 1);
 	CHECK(!binder_shrink(0));
-	CHECK(!binder_shrink_some(100, is_wanted, p.client->sim));
-	CHECK(binder_shrink_some(100, is_wanted, p.server->sim) == 1);
+	CHECK(!binder_shrink_some(100, is_wanted, p->client->sim));
+	CHECK(binder_shrink_some(100, is_wanted, p->server->sim) == 1);
 	CHECK(!binder_idle_pages());
-	CHECK(pair_end(&p));
 }
 
 /* ---- returns.c: returns that cannot be written, work that comes to nothing ------------------- */
 
-TEST(returns_into_bad_memory_lose_no_call)
+PAIR_TEST(returns_into_bad_memory_lose_no_call)
 {
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 0x10 };
-	struct pair p;
 
-	pair_begin(&p);
-	world_resume(p.s, RESUME_INTERRUPTED);
-	pair_call(&p, 0, 1, 0, "x");
-	CHECK(world_ioctl(p.s, BINDER_WRITE_READ, &bwr) == -EFAULT);
-	CHECK(p.c->parked);
-	CHECK(world_write_read(p.s, true) == 0);
-	CHECK(pair_expect(p.s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
-	CHECK(pair_end(&p));
+	world_resume(p->s, RESUME_INTERRUPTED);
+	pair_call(p, 0, 1, 0, "x");
+	CHECK(world_ioctl(p->s, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(p->c->parked);
+	CHECK(world_write_read(p->s, true) == 0);
+	CHECK(pair_expect(p->s, BR_TRANSACTION, &(struct binder_transaction_data){ 0 }));
 }
 
 /* The rest of what an unwritable read would have returned comes with the next one, too. */
-TEST(returns_into_bad_memory_lose_nothing)
+PAIR_TEST(returns_into_bad_memory_lose_nothing)
 {
 	struct binder_write_read bwr = { .read_size = 256, .read_buffer = 0x10 };
 	struct flat_binder_object object = pair_binder(0x1000, 0x2000, 0);
 	struct world_call call = pair_object_call(&object, sizeof(object), TF_ONE_WAY);
-	struct pair p;
 	u32 max = 1;
 
-	pair_begin(&p);
-	CHECK(world_ioctl(p.c, BINDER_SET_MAX_THREADS, &max) == 0);
-	world_command(p.c, BC_ENTER_LOOPER, NULL);
-	world_call(p.c, &(struct world_call){ .flags = TF_ONE_WAY });
-	CHECK(world_write_read(p.c, false) == 0);
-	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT); /* one completion */
-	world_call(p.c, &call);
-	CHECK(world_write_read(p.c, false) == 0);
-	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
-	CHECK(world_ioctl(p.c, BINDER_WRITE_READ, &bwr) == -EFAULT);
-	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(pair_expect(p.c, BR_SPAWN_LOOPER, NULL));
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_INCREFS, NULL));
-	CHECK(pair_expect(p.c, BR_ACQUIRE, NULL));
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(!world_next(p.c, NULL));
-	CHECK(pair_end(&p));
+	CHECK(world_ioctl(p->c, BINDER_SET_MAX_THREADS, &max) == 0);
+	world_command(p->c, BC_ENTER_LOOPER, NULL);
+	world_call(p->c, &(struct world_call){ .flags = TF_ONE_WAY });
+	CHECK(world_write_read(p->c, false) == 0);
+	CHECK(world_ioctl(p->c, BINDER_WRITE_READ, &bwr) == -EFAULT); /* one completion */
+	world_call(p->c, &call);
+	CHECK(world_write_read(p->c, false) == 0);
+	CHECK(world_ioctl(p->c, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(world_ioctl(p->c, BINDER_WRITE_READ, &bwr) == -EFAULT);
+	CHECK(world_write_read(p->c, true) == 0);
+	CHECK(pair_expect(p->c, BR_SPAWN_LOOPER, NULL));
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_INCREFS, NULL));
+	CHECK(pair_expect(p->c, BR_ACQUIRE, NULL));
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(!world_next(p->c, NULL));
 }
 
 /* A node that is strong again before its owner reads that it was not. */
@@ -362,35 +326,32 @@ static void expect_deferred(struct pair *p)
 	CHECK(pair_expect(p->s, BR_TRANSACTION, NULL));
 }
 
-TEST(returns_keep_what_was_deferred)
+PAIR_TEST(returns_keep_what_was_deferred)
 {
 	struct binder_write_read bad = { .read_size = 256, .read_buffer = 0x10 };
 	struct binder_write_read small = { .read_size = 40 };
-	struct pair p;
 	u32 handle;
 
-	pair_begin(&p);
-	handle = pair_send_object(&p, 0x1000, 0x2000);
-	world_resume(p.s, RESUME_INTERRUPTED);
-	while (world_next(p.s, NULL))
+	handle = pair_send_object(p, 0x1000, 0x2000);
+	world_resume(p->s, RESUME_INTERRUPTED);
+	while (world_next(p->s, NULL))
 		;
-	pair_call(&p, 0, 1, 0, "x");
-	CHECK(world_write_read(p.s, true) == 0);
-	CHECK(pair_expect(p.s, BR_TRANSACTION, NULL));
-	reply_deferred(&p);
-	pair_call(&p, 0, 2, 0, "y");
-	CHECK(world_ioctl(p.s, BINDER_WRITE_READ, &bad) == -EFAULT);
-	expect_deferred(&p);
+	pair_call(p, 0, 1, 0, "x");
+	CHECK(world_write_read(p->s, true) == 0);
+	CHECK(pair_expect(p->s, BR_TRANSACTION, NULL));
+	reply_deferred(p);
+	pair_call(p, 0, 2, 0, "y");
+	CHECK(world_ioctl(p->s, BINDER_WRITE_READ, &bad) == -EFAULT);
+	expect_deferred(p);
 	/* A call that is in the thread's own list, behind the completion, is to be read first. */
-	reply_deferred(&p);
-	small.read_buffer = world_memory(p.server, NULL, 40);
-	CHECK(world_ioctl(p.s, BINDER_WRITE_READ, &small) == BINDER_WOULD_BLOCK);
-	pair_call(&p, 0, 3, 0, "z");
-	world_run(&p.w);
-	CHECK(!p.s->parked);
-	world_call(p.s, &(struct world_call){ .handle = handle });
-	expect_deferred(&p);
-	CHECK(world_poll_read(p.s) == 0);
-	CHECK(pair_expect(p.s, BR_FAILED_REPLY, NULL));
-	CHECK(pair_end(&p));
+	reply_deferred(p);
+	small.read_buffer = world_memory(p->server, NULL, 40);
+	CHECK(world_ioctl(p->s, BINDER_WRITE_READ, &small) == BINDER_WOULD_BLOCK);
+	pair_call(p, 0, 3, 0, "z");
+	world_run(&p->w);
+	CHECK(!p->s->parked);
+	world_call(p->s, &(struct world_call){ .handle = handle });
+	expect_deferred(p);
+	CHECK(world_poll_read(p->s) == 0);
+	CHECK(pair_expect(p->s, BR_FAILED_REPLY, NULL));
 }

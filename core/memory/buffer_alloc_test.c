@@ -413,27 +413,24 @@ static void send_big(struct pair *p, u32 br)
 }
 
 /* Space that was the same sender's before counts at once. */
-TEST(oneway_spam_suspect_in_the_space_of_before)
+PAIR_TEST(oneway_spam_suspect_in_the_space_of_before)
 {
 	struct binder_transaction_data tr;
 	u32 on = 1;
-	struct pair p;
 
-	pair_begin(&p);
-	CHECK(world_ioctl(p.c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on) == 0);
+	CHECK(world_ioctl(p->c, BINDER_ENABLE_ONEWAY_SPAM_DETECTION, &on) == 0);
 	/* A buffer that is kept, behind which the gap is. */
-	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, NULL));
-	pair_reply(&p, "");
-	CHECK(pair_expect(p.s, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_REPLY, NULL));
-	send_big(&p, BR_TRANSACTION_COMPLETE);
-	pair_serve(&p);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	world_free_buffer(p.s, &tr);
-	world_write_read(p.s, false);
-	send_big(&p, BR_ONEWAY_SPAM_SUSPECT);
-	CHECK(pair_end(&p));
+	CHECK(pair_call(p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	world_run(&p->w);
+	REQUIRE(pair_expect(p->s, BR_TRANSACTION, NULL));
+	pair_reply(p, "");
+	CHECK(pair_expect(p->s, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_REPLY, NULL));
+	send_big(p, BR_TRANSACTION_COMPLETE);
+	pair_serve(p);
+	REQUIRE(pair_expect(p->s, BR_TRANSACTION, &tr));
+	world_free_buffer(p->s, &tr);
+	world_write_read(p->s, false);
+	send_big(p, BR_ONEWAY_SPAM_SUSPECT);
 }

@@ -44,17 +44,15 @@ static char *log_text(void (*fn)(struct host_out *out))
 	return out.text;
 }
 
-TEST(report_of_several_batches)
+PAIR_TEST(report_of_several_batches)
 {
 	enum { CALLS = 3 * REPORT_BATCH_LINES + 7 };
-	struct pair p;
 	char *text;
 	u32 i;
 
-	pair_begin(&p);
-	world_resume(p.s, RESUME_INTERRUPTED);
+	world_resume(p->s, RESUME_INTERRUPTED);
 	for (i = 0; i < CALLS; i++)
-		CHECK(pair_call(&p, 0, i, TF_ONE_WAY, "x") == 0);
+		CHECK(pair_call(p, 0, i, TF_ONE_WAY, "x") == 0);
 	text = report(REPORT_STATE);
 	CHECK(count(text, "  pending transaction ") == 1);
 	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
@@ -65,36 +63,30 @@ TEST(report_of_several_batches)
 	CHECK(count(text, "proc ") == 1);
 	CHECK(count(text, "    pending async transaction ") == CALLS - 1);
 	free(text);
-	CHECK(pair_end(&p));
 }
 
-TEST(report_of_the_age_of_calls)
+PAIR_TEST(report_of_the_age_of_calls)
 {
-	struct pair p;
 	char *text;
 
-	pair_begin(&p);
-	world_resume(p.s, RESUME_INTERRUPTED);
+	world_resume(p->s, RESUME_INTERRUPTED);
 	sim_stats.calls += 2000000; /* which is the time, in ns */
-	CHECK(pair_call(&p, 0, 1, TF_ONE_WAY, "x") == 0);
-	CHECK(pair_call(&p, 0, 2, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(p, 0, 1, TF_ONE_WAY, "x") == 0);
+	CHECK(pair_call(p, 0, 2, TF_ONE_WAY, "x") == 0);
 	text = report(REPORT_STATE);
 	CHECK(strstr(text, " elapsed 0ms"));
 	CHECK(!strstr(text, " elapsed 2ms"));
 	free(text);
-	CHECK(pair_end(&p));
 }
 
 /* Counters of all processes, also of dead ones, are added up; zeros are not printed. */
-TEST(report_of_counters)
+PAIR_TEST(report_of_counters)
 {
-	struct pair p;
 	char *text;
 
-	pair_begin(&p);
-	CHECK(pair_call(&p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	pair_reply(&p, "y");
+	CHECK(pair_call(p, 0, 1, 0, "x") == BINDER_WOULD_BLOCK);
+	world_run(&p->w);
+	pair_reply(p, "y");
 	text = report(REPORT_STATS);
 	CHECK(count(text, "proc: active 2 total 2") == 1);
 	CHECK(count(text, "thread: active 2 total 2") == 1);
@@ -104,49 +96,43 @@ TEST(report_of_counters)
 	CHECK(count(text, "  BC_REPLY: 1") == 1);
 	CHECK(count(text, "  transaction: ") == 0);
 	free(text);
-	world_kill(p.client);
+	world_kill(p->client);
 	text = report(REPORT_STATS);
 	CHECK(count(text, "proc: active 1 total 2") == 1);
 	CHECK(count(text, "transaction: active 0 total 2") == 1); /* one of each process */
 	CHECK(count(text, "BC_TRANSACTION: 1") == 1);
 	CHECK(count(text, "  BC_TRANSACTION: 1") == 0);
 	free(text);
-	CHECK(pair_end(&p));
 }
 
 /* Unread completions of one thread fill several batches under one heading. */
-TEST(report_of_a_thread_with_many_completions)
+PAIR_TEST(report_of_a_thread_with_many_completions)
 {
 	enum { CALLS = 2 * REPORT_BATCH_LINES };
 	struct world_call call = { .flags = TF_ONE_WAY };
-	struct pair p;
 	char *text;
 	u32 i;
 
-	pair_begin(&p);
 	for (i = 0; i < CALLS; i++) {
-		world_call(p.c, &call);
-		CHECK(world_write_read(p.c, false) == 0);
+		world_call(p->c, &call);
+		CHECK(world_write_read(p->c, false) == 0);
 	}
 	text = report(REPORT_STATE);
 	CHECK(count(text, "    transaction complete") == CALLS);
 	CHECK(count(text, "  thread ") == 2);
 	free(text);
-	CHECK(pair_end(&p));
 }
 
 /* The lines of a deep stack come in batches, each of which goes on where the last one ended. */
-TEST(report_of_a_deep_stack)
+PAIR_TEST(report_of_a_deep_stack)
 {
 	enum { CALLS = 3 * REPORT_BATCH_LINES + 7 };
 	struct binder_transaction *calls = calloc(CALLS, sizeof(*calls));
 	struct binder_thread thread = { .stack = calls };
 	struct report_batch batch;
-	struct pair p;
 	u32 nr = 0;
 
-	pair_begin(&p);
-	thread.proc = p.s->parked->proc;
+	thread.proc = p->s->parked->proc;
 	bl_init(&thread.todo);
 	for (u32 i = 0; i < CALLS; i++) {
 		binder_lock_init(&calls[i].lock, RANK_TRANSACTION);
@@ -172,16 +158,13 @@ TEST(report_of_a_deep_stack)
 	binder_unlock(&thread.proc->inner_lock);
 	CHECK(batch.nr == 3);
 	free(calls);
-	CHECK(pair_end(&p));
 }
 
-TEST(report_of_one_process)
+PAIR_TEST(report_of_one_process)
 {
-	struct pair p;
 	struct host_out out = { 0 };
 
-	pair_begin(&p);
-	CHECK(test_report(&out, REPORT_PROC, p.client->sim->pid) == 1);
+	CHECK(test_report(&out, REPORT_PROC, p->client->sim->pid) == 1);
 	CHECK(count(out.text, "binder proc state:") == 1);
 	CHECK(count(out.text, "proc ") == 1);
 	free(out.text);
@@ -189,19 +172,16 @@ TEST(report_of_one_process)
 	CHECK(test_report(&out, REPORT_PROC, -1) == 1);
 	CHECK(!out.len);
 	free(out.text);
-	CHECK(pair_end(&p));
 }
 
-TEST(report_of_a_dead_node)
+PAIR_TEST(report_of_a_dead_node)
 {
-	struct pair p;
 	char *text;
 	u32 handle;
 
-	pair_begin(&p);
-	handle = pair_send_object(&p, 0x1234, 0x5678);
+	handle = pair_send_object(p, 0x1234, 0x5678);
 	CHECK(handle == 1);
-	world_kill(p.client);
+	world_kill(p->client);
 	text = report(REPORT_STATE);
 	CHECK(count(text, "dead nodes:") == 1);
 	CHECK(strstr(text, "u0000000000001234 c0000000000005678"));
@@ -212,20 +192,17 @@ TEST(report_of_a_dead_node)
 	CHECK(strstr(text, "desc 1 dead node "));
 	CHECK(!strstr(text, "1234 c") && !strstr(text, "5678 hs"));
 	free(text);
-	CHECK(pair_end(&p));
 }
 
 /* The line of a node as tools of Android read it: the process of a reference is word 22. */
-TEST(report_with_priorities_as_android)
+PAIR_TEST(report_with_priorities_as_android)
 {
 	u64 ptr, cookie;
 	u32 policy, prio;
-	struct pair p;
 	char *text, *line;
 	s32 holder = 0;
 
-	pair_begin(&p);
-	CHECK(pair_send_object(&p, 0x1234, 0x5678) == 1);
+	CHECK(pair_send_object(p, 0x1234, 0x5678) == 1);
 	text = report(REPORT_STATE);
 	CHECK(!strstr(text, " pri 0:"));
 	free(text);
@@ -238,10 +215,9 @@ TEST(report_with_priorities_as_android)
 		     (unsigned long long *)&ptr, (unsigned long long *)&cookie, &policy, &prio,
 		     &holder) == 5);
 	CHECK(policy == 0 && prio == 120);
-	CHECK(holder == p.server->proc->pid);
+	CHECK(holder == p->server->proc->pid);
 	free(text);
 	binder_report_show_priorities(false);
-	CHECK(pair_end(&p));
 }
 
 /* Objects of the client, to which the server has a handle each. */
@@ -263,26 +239,23 @@ static void send_many_objects(struct pair *p, u32 first, u32 nr)
 			;
 }
 
-TEST(report_of_many_objects)
+PAIR_TEST(report_of_many_objects)
 {
 	enum { OBJECTS = 20 * 16 };
-	struct pair p;
 	char *text;
 	u32 i;
 
-	pair_begin(&p);
 	for (i = 0; i < OBJECTS; i += 16)
-		send_many_objects(&p, i, 16);
+		send_many_objects(p, i, 16);
 	text = report(REPORT_STATE);
 	CHECK(count(text, "  node ") == OBJECTS + 1);
 	CHECK(count(text, "  ref ") == OBJECTS);
 	free(text);
-	world_kill(p.client);
+	world_kill(p->client);
 	text = report(REPORT_STATE);
 	CHECK(count(text, "dead nodes:") == 1);
 	CHECK(count(text, "  node ") == OBJECTS + 1);
 	free(text);
-	CHECK(pair_end(&p));
 }
 
 static void log_one(u32 id, bool failed)
@@ -355,28 +328,26 @@ TEST(translog_merges_its_rings)
 }
 
 /* Between two slices processes end, and others open the device. */
-TEST(report_goes_on_when_processes_end)
+PAIR_TEST(report_goes_on_when_processes_end)
 {
 	enum { CALLS = 3 * REPORT_BATCH_LINES };
 	struct world_call call = { .flags = TF_ONE_WAY };
 	struct host_out out = { 0 };
 	struct binder_report *report;
 	struct world_proc *late;
-	struct pair p;
 	u32 i;
 
-	pair_begin(&p);
 	for (i = 0; i < CALLS; i++) {
-		world_call(p.c, &call);
-		CHECK(world_write_read(p.c, false) == 0);
+		world_call(p->c, &call);
+		CHECK(world_write_read(p->c, false) == 0);
 	}
 	report = binder_report_new(REPORT_STATE, 0);
 	REQUIRE(report);
 	CHECK(binder_report_next(report, &out));
 	CHECK(count(out.text, "    transaction complete") < CALLS);
 	CHECK(count(out.text, "proc ") == 1); /* the client, which opened last */
-	world_kill(p.client);
-	late = world_proc(&p.w);
+	world_kill(p->client);
+	late = world_proc(&p->w);
 	CHECK(late->proc);
 	while (binder_report_next(report, &out))
 		;
@@ -384,31 +355,27 @@ TEST(report_goes_on_when_processes_end)
 	CHECK(count(out.text, "proc ") == 2);
 	binder_report_free(report);
 	free(out.text);
-	CHECK(pair_end(&p));
 }
 
 /* A report that is given up in the middle of the dead nodes keeps none of them. */
-TEST(report_is_given_up)
+PAIR_TEST(report_is_given_up)
 {
 	enum { NODES = 100 };
 	struct host_out out = { 0 };
 	struct binder_report *report;
-	struct pair p;
 	u32 i;
 
-	pair_begin(&p);
 	for (i = 0; i < NODES; i++)
-		REQUIRE(pair_send_object(&p, 0x1000 + 16 * i, 1));
-	world_kill(p.client);
+		REQUIRE(pair_send_object(p, 0x1000 + 16 * i, 1));
+	world_kill(p->client);
 	report = binder_report_new(REPORT_STATE, 0);
 	REQUIRE(report);
 	CHECK(binder_report_next(report, &out));
 	CHECK(count(out.text, "dead nodes:") == 1);
 	CHECK(count(out.text, "  node ") > 0 && count(out.text, "  node ") < NODES);
-	world_kill(p.server);
+	world_kill(p->server);
 	CHECK(!binder_report_next(report, &out)); /* they are gone */
 	CHECK(count(out.text, "  node ") < NODES);
 	binder_report_free(report);
 	free(out.text);
-	CHECK(pair_end(&p));
 }

@@ -267,38 +267,32 @@ TEST(state_of_another_version)
 }
 
 /* A device that was removed lives on in its opens. */
-TEST(state_of_a_removed_device)
+PAIR_TEST(state_of_a_removed_device)
 {
-	struct pair p;
-
-	pair_begin(&p);
 	sim_device = NULL;
-	binder_context_put(p.w.context);
-	p.w.context = NULL;
-	world_hand_over(&p.w);
-	CHECK(pair_call(&p, 0, 1, 0, "still there") == BINDER_WOULD_BLOCK);
-	world_run(&p.w);
-	CHECK(pair_expect(p.s, BR_TRANSACTION, NULL));
-	world_hand_over(&p.w);
-	CHECK(pair_end(&p));
+	binder_context_put(p->w.context);
+	p->w.context = NULL;
+	world_hand_over(&p->w);
+	CHECK(pair_call(p, 0, 1, 0, "still there") == BINDER_WOULD_BLOCK);
+	world_run(&p->w);
+	CHECK(pair_expect(p->s, BR_TRANSACTION, NULL));
+	world_hand_over(&p->w);
 }
 
 /* More calls than a log keeps: the newest are handed over. */
-TEST(state_of_full_logs)
+PAIR_TEST(state_of_full_logs)
 {
 	struct host_out before = { NULL }, after = { NULL };
-	struct pair p;
 	const char *line;
 	u32 lines = 0, i;
 
-	pair_begin(&p);
 	for (i = 0; i < 2 * BINDER_LOG_ENTRIES; i++) {
-		world_call(p.c, &(struct world_call){ .handle = 77 });
-		world_write_read(p.c, false);
-		world_poll_read(p.c); /* the mistake */
+		world_call(p->c, &(struct world_call){ .handle = 77 });
+		world_write_read(p->c, false);
+		world_poll_read(p->c); /* the mistake */
 	}
 	binder_report_failed_transaction_log(&before);
-	world_hand_over(&p.w);
+	world_hand_over(&p->w);
 	binder_report_failed_transaction_log(&after);
 	for (line = before.text; *line; line = strchr(line, '\n') + 1)
 		lines++;
@@ -306,7 +300,6 @@ TEST(state_of_full_logs)
 	CHECK(!strcmp(before.text, after.text));
 	free(before.text);
 	free(after.text);
-	CHECK(pair_end(&p));
 }
 
 /* ---- streams of released versions ------------------------------------------------------------ */

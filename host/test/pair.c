@@ -79,6 +79,12 @@ bool pair_expect(struct world_thread *t, u32 br, void *arg)
 	return true;
 }
 
+bool pair_receive(struct pair *p, struct binder_transaction_data *tr)
+{
+	world_run(&p->w);
+	return pair_expect(p->s, BR_TRANSACTION, tr);
+}
+
 bool pair_has_data(struct world_thread *t, const struct binder_transaction_data *tr,
 		   const char *data)
 {

@@ -25,6 +25,19 @@ void pair_start(struct pair *p, u32 flags);
 /* Ends both processes and the world; false if world_end() finds a fault. */
 bool pair_end(struct pair *p);
 
+/* TEST() with a pair, struct pair *p, which is there before the body and ends after it. */
+#define PAIR_TEST(name_)                            \
+	static void name_##_of_pair(struct pair *p); \
+	TEST(name_)                                 \
+	{                                           \
+		struct pair own;                    \
+                                                    \
+		pair_begin(&own);                   \
+		name_##_of_pair(&own);              \
+		CHECK(pair_end(&own));              \
+	}                                           \
+	static void name_##_of_pair(struct pair *p)
+
 /*
  * The client calls @handle with @code, @flags and the string @data, including its NUL.
  * Returns as world_write_read().
@@ -32,6 +45,8 @@ bool pair_end(struct pair *p);
 int pair_call(struct pair *p, u32 handle, u32 code, u32 flags, const char *data);
 /* The thread of the server reads, if it is not parked already. */
 void pair_serve(struct pair *p);
+/* All that can run runs; then the server's next return is a call. False if not. */
+bool pair_receive(struct pair *p, struct binder_transaction_data *tr);
 /* The server replies with the string @data, and reads without blocking. */
 void pair_reply(struct pair *p, const char *data);
 
