@@ -63,7 +63,8 @@ def check_end(case, cached):
     case("nothing is left visible", not os.path.exists(UNCACHED) and not os.path.exists(DEBUG))
 
 
-@pytest.mark.parametrize("kernel", [on("6.12"), on("6.1")] + [
+@pytest.mark.parametrize("kernel", [
+    *(on(kernel, pytest.mark.turn("heaps", kernel)) for kernel in ("6.12", "6.1"))] + [
     on(kernel, pytest.mark.long) for kernel in kernels()
     if kernel not in ("6.12", "6.1") and "arm64" not in kernel])
 def test_heaps(kernel, suite, case, program):

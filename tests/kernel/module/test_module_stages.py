@@ -61,9 +61,9 @@ def checks(document, rows):
 
 
 @pytest.mark.parametrize("kernel", [
-    pytest.param(kernel, marks=pytest.mark.vm(
+    pytest.param(kernel, marks=[pytest.mark.turn("stages", kernel), pytest.mark.vm(
         kernel, driver="module", timeout=400,
-        needs=["build/bin/anybinder", "build/bin/bench-ipc"])) for kernel in ("6.12", "6.1")])
+        needs=["build/bin/anybinder", "build/bin/bench-ipc"])]) for kernel in ("6.12", "6.1")])
 def test_stages(program, scratch, case, kernel):    # pylint: disable=unused-argument
     for name, good, why in checks(*measure(program, scratch)):
         case(name, good, why)

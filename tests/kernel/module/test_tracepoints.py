@@ -119,7 +119,9 @@ def compare(reference, module):
 
 @pytest.mark.vm
 @pytest.mark.takes(60)
-@pytest.mark.parametrize("kernel", ["newest", "6.1"])
+@pytest.mark.parametrize("kernel", [
+    pytest.param(kernel, marks=pytest.mark.turn("tracepoints", kernel))
+    for kernel in ("newest", "6.1")])
 def test_tracepoints(program, machine, case, kernel):
     program("anybinder-conformance")
     reference = query(machine, REFERENCE_KERNEL, "ref")
