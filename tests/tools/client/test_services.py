@@ -6,11 +6,12 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import time
 
 import pytest
-from anybinder import servicemanager
+from anybinder import hidl, servicemanager
 from anybinder.driver import INTERFACE
 from anybinder.parcel import Parcel
 from anybinder.process import PATIENCE_S, ready_child, until
@@ -459,3 +460,50 @@ def test_lshal_waits_for_its_service(bus):
     contains(bus.run("lshal", "list"), "| All HIDL binderized services", f"{manager}/default ")
     contains(bus.run("lshal", "wait", manager), f"{manager}/default is registered")
     contains(bus.run("--timeout", "1", "lshal", "wait", "a@1.0::INone", status=9), "a@1.0::INone")
+
+
+LIGHT, LIGHT_2_0 = "android.hardware.light@2.1::ILight", "android.hardware.light@2.0::ILight"
+
+
+class DebuggedService(hidl.Client):
+    """A service of HIDL that says what `debug` brought."""
+
+    def incoming(self, call):
+        if call.code == hidl.DESCRIPTOR:
+            return hidl.Parcel().i32(0).string(self.chain[0])
+        if call.code != hidl.DEBUG:
+            return super().incoming(call)
+        reader = hidl.Reader(call)
+        assert reader.interface() == hidl.BASE
+        reader.at += 8    # the size of the handle
+        _, files, numbers, fd = struct.unpack("<iiii", reader.buffer())
+        reader.at += 32    # the array of its files, which the driver closes with the buffer
+        text = f"{files} file, {numbers} numbers, words {reader.strings()}\n"
+        os.write(fd, text.encode())
+        return hidl.Parcel().i32(0)
+
+
+def serve_debugged(ready, path):
+    client = DebuggedService(path, [LIGHT, LIGHT_2_0, hidl.BASE])
+    assert client.add("left", SERVICE, client.chain)
+    ready()
+    client.serve_until_killed()
+
+
+def test_lshal_has_a_service_debugged(bus):
+    if bus.is_kernel:
+        pytest.skip("the service manager of HIDL is on the daemon")
+    debug = "lshal", "debug"
+    with ready_child(serve_debugged, bus.path("hwbinder")):
+        expected = "1 file, 0 numbers, words {}\n"
+        assert bus.run(*debug, f"{LIGHT}/left") == expected.format([])
+        words = ["a b", "--c", "-E"]
+        assert bus.run(*debug, f"{LIGHT_2_0}/left", *words) == expected.format(words)
+        assert bus.run(*debug, "-E", f"{LIGHT}/left") == expected.format([])
+        assert bus.run(*debug, "-E", f"{LIGHT_2_0}/left") == ""
+        assert bus.json(*debug, f"{LIGHT}/left")["text"] == expected.format([])
+        contains(bus.run(*debug, "--max-output", "3", f"{LIGHT}/left", status=7),
+                 "wrote more than 3 bytes")
+    contains(bus.run(*debug, LIGHT, status=6), f"{LIGHT}/default")
+    # That of the service manager itself.
+    contains(bus.run(*debug, "android.hidl.manager@1.0::IServiceManager", status=7), "debug")

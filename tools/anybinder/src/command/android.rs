@@ -25,7 +25,8 @@ pub enum Command {
     Service(service::Arguments),
     /// List the services, or run a shell command of one
     Cmd(Cmd),
-    /// List the HIDL services, with their threads and processes, or wait for one
+    /// List the HIDL services, with their threads and processes, wait for one, or print what one
+    /// says of itself
     Lshal(lshal::Arguments),
 }
 

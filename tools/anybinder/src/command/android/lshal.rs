@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder lshal`: the services of `hwservicemanager`.
+mod debug;
+
 use super::wait;
 use super::{services_on, threads_in_use};
 use anybinder_cli::error::Result;
@@ -36,15 +38,26 @@ enum Action {
         #[arg(value_name = "INTERFACE/INSTANCE")]
         name: String,
     },
+    /// Print what a service says of itself
+    Debug(debug::Arguments),
+}
+
+/// The name of a service with its instance.
+fn whole_name(name: &str) -> String {
+    match name.contains('/') {
+        true => name.to_string(),
+        false => format!("{name}/default"),
+    }
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(Action::Wait { name }) = &arguments.action {
-        let name = match name.contains('/') {
-            true => name.clone(),
-            false => format!("{name}/default"),
-        };
-        return wait::wait(context, &wait::Arguments::of(&name, DEVICE));
+    match &arguments.action {
+        Some(Action::Wait { name }) => {
+            let name = whole_name(name);
+            return wait::wait(context, &wait::Arguments::of(&name, DEVICE));
+        }
+        Some(Action::Debug(arguments)) => return debug::run(context, arguments),
+        Some(Action::List) | None => {}
     }
     let services = services_on(context, DEVICE)?;
     let processes = state_report::processes(&context.mount)?;
