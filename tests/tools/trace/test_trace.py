@@ -360,7 +360,7 @@ def test_what_is_too_long_is_cut(bus):
     if not bus.tells("binder_data"):
         return
     # A reply: an exception, a length, the bytes. A header of 60 bytes, a length, characters.
-    for lines, size in zip(found, (256, 12, 1024)):
+    for lines, size in zip(found, (1024, 12, 1024)):
         fill, echo = lines
         seven, given = "07" * (size - 8), min(size, 1024 - 60)
         assert fill == f'fill(size: 3000, value: 7) = "hex:{seven}" ... {3008 - size} B more', fill

@@ -521,6 +521,7 @@ impl Assembler {
             let id = self.replies.remove(&failed.id);
             let id = id.or_else(|| self.replied_to(event.tid));
             if let Some(call) = id.and_then(|id| self.open.get_mut(&id)) {
+                call.reply_id = Some(failed.id);
                 call.errno = Some(-errno);
             }
             return;

@@ -84,19 +84,28 @@ pub struct Recorder {
 
 impl Recorder {
     pub fn create(path: &Path) -> Result<Self> {
-        let mut file = NewFile::create(path, Readers::Owner)?;
-        file.put(FORMAT)?;
+        let mut recorder = Recorder::begin(path, FORMAT, boot_offset_ns())?;
         // What is cut short can be read as well.
-        file.take_place()?;
+        recorder.file.take_place()?;
+        Ok(recorder)
+    }
+
+    /// Begins a copy of what a recording has, in the format of that one, which is at its first
+    /// event. It takes its place by `finish_copy()`.
+    pub fn copy_of(recording: &Recording, path: &Path) -> Result<Self> {
+        Recorder::begin(path, recording.format, recording.boot_offset_ns)
+    }
+
+    fn begin(path: &Path, format: &[u8], boot_offset_ns: i64) -> Result<Self> {
+        let mut file = NewFile::create(path, Readers::Owner)?;
+        file.put(format)?;
         let mut recorder = Recorder {
             file,
             block: Vec::new(),
             begun: Instant::now(),
             time_ns: 0,
         };
-        recorder.add(&Item::Start {
-            boot_offset_ns: boot_offset_ns(),
-        })?;
+        recorder.add(&Item::Start { boot_offset_ns })?;
         Ok(recorder)
     }
 
@@ -157,6 +166,15 @@ impl Recorder {
         self.add(&Item::End)?;
         self.write_block()
     }
+
+    /// Ends a copy. That of a recording with a flaw is one that is cut short.
+    pub fn finish_copy(mut self, flaw: Option<Flaw>) -> Result<()> {
+        if flaw.is_none() {
+            self.add(&Item::End)?;
+        }
+        self.write_block()?;
+        self.file.take_place()
+    }
 }
 
 /// Why a recording has no end: what is missing is not known.
@@ -169,6 +187,8 @@ pub enum Flaw {
 /// A recording, which is read as far as it is needed: a small file may unpack to any size.
 pub struct Recording {
     file: BufReader<File>,
+    /// The line that names its version.
+    format: &'static [u8],
     /// What was unpacked last, and how much of it was read.
     block: Vec<u8>,
     at: usize,
@@ -188,7 +208,8 @@ fn not_a_recording(path: &Path) -> Error {
     )
 }
 
-fn check_format(path: &Path, file: &mut impl Read) -> Result<()> {
+/// The line at the start of a recording, which names its version.
+fn format_of(path: &Path, file: &mut impl Read) -> Result<&'static [u8]> {
     let mut first = vec![0; FORMAT.len()];
     let mut size = 0;
     while size < first.len() {
@@ -198,8 +219,8 @@ fn check_format(path: &Path, file: &mut impl Read) -> Result<()> {
             read => size += read.doing(|| format!("reading {}", path.display()))?,
         }
     }
-    if first == FORMAT || first == FORMAT_2 {
-        return Ok(());
+    if let Some(format) = [FORMAT, FORMAT_2].into_iter().find(|one| first == *one) {
+        return Ok(format);
     }
     let version = first.starts_with(b"anybinder events ");
     match first[..size].starts_with(FORMAT_1) || version {
@@ -262,8 +283,8 @@ impl Recording {
     }
 
     fn begin(path: &Path, mut file: BufReader<File>) -> Result<Self> {
-        check_format(path, &mut file)?;
         Ok(Recording {
+            format: format_of(path, &mut file)?,
             file,
             block: Vec::new(),
             at: 0,
@@ -510,6 +531,14 @@ mod tests {
         let size = (block.len() as u32).to_le_bytes();
         std::fs::write(&path, [FORMAT_2, &size, &block].concat()).unwrap();
         let (events, flaw) = read(&path).unwrap();
+        // A copy has the version of the first.
+        let mut names = Names::recorded();
+        let recording = Recording::open(&path, &mut names).unwrap();
+        let mut copy = Recorder::copy_of(&recording, &path).unwrap();
+        events.iter().for_each(|event| copy.event(event).unwrap());
+        copy.finish_copy(None).unwrap();
+        assert!(std::fs::read(&path).unwrap().starts_with(FORMAT_2));
+        assert_eq!(read(&path).unwrap(), (events.clone(), flaw));
         std::fs::remove_file(&path).unwrap();
         assert_eq!(flaw, None);
         let sent = Transaction {

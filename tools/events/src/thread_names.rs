@@ -142,6 +142,11 @@ impl Names {
         thread
     }
 
+    /// A thread whose names are known.
+    pub fn known(&self, tid: i32) -> Option<&Thread> {
+        self.threads.get(&tid)
+    }
+
     /// A process, by its first thread.
     pub fn process(&mut self, pid: i32) -> Thread {
         self.thread(pid, pid, None)

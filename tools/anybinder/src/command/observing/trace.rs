@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder trace`: the calls of a Binder driver as they happen.
 mod call_text;
+mod cut;
 mod dump;
 mod filter;
 mod line;
@@ -30,13 +31,14 @@ use anybinder_mount::context::Context;
 use anybinder_mount::mount::{Backend, Mount};
 use anybinder_parcel::aidl::Roots;
 use call_text::{Reader, Which};
+use cut::Cut;
 use filter::Filter;
 use own_calls::Own;
 use program::Program;
 use service_lookup::Services;
 use show::Show;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use summary::By;
@@ -81,9 +83,14 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "summary")]
     tree: bool,
 
-    /// Also keep the events in FILE, for --from
-    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    /// Also keep the events in FILE, for --from; with --from, those of the calls that are wanted
+    #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+
+    /// Keep nothing of what is passed, and in place of names and numbers of processes and threads
+    /// others, the same for the same; names of services and methods stay
+    #[arg(long, requires = "from", requires = "record")]
+    anonymous: bool,
 
     /// Show what a recording has, instead of what happens now
     #[arg(long, value_name = "FILE")]
@@ -117,6 +124,8 @@ struct Trace<'a> {
     names: Names,
     show: Show,
     recorder: Option<Recorder>,
+    /// The calls of a recording that are kept in another one.
+    cut: Option<Cut<'a>>,
     /// Where a trace for Perfetto goes, and all events, of which it is made.
     perfetto: Option<NewFile>,
     recorded: Vec<Event>,
@@ -124,6 +133,8 @@ struct Trace<'a> {
     /// The calls of this process; None in a recording.
     own: Option<Own>,
     tree: Option<Tree>,
+    /// When the first call was sent.
+    start_ns: Option<u64>,
     /// The time up to which calls were taken.
     now_ns: u64,
 }
@@ -153,9 +164,16 @@ impl Trace<'_> {
             transaction: sent, ..
         } = &event.what
         {
+            self.start_ns.get_or_insert(event.time_ns);
             self.begin(sent.id);
         }
         Ok(())
+    }
+
+    fn wants(&self, call: &Call) -> bool {
+        let start_ns = self.start_ns.unwrap_or(0);
+        let filter = &self.arguments.filter;
+        filter.wants(call, start_ns, || self.show.method(call))
     }
 
     /// A call begins, unless it is a reply.
@@ -187,18 +205,20 @@ impl Trace<'_> {
             if !program.is_none_or(|program| program.end(&call)) {
                 continue;
             }
+            if self.cut.is_some() && self.wants(&call) {
+                self.cut.iter_mut().for_each(|cut| cut.keep(&call));
+            }
             let alone = match &mut self.tree {
                 Some(tree) => tree.over(call),
                 None => Some(Leveled::alone(call)),
             };
-            if let Some(one) = alone.filter(|one| self.arguments.filter.wants(&one.call)) {
+            if let Some(one) = alone.filter(|one| self.wants(&one.call)) {
                 self.show.call(&one, &self.names, self.now_ns)?;
             }
         }
         let trees = self.tree.as_mut().map(|tree| tree.take(now_ns));
         for tree in trees.unwrap_or_default() {
-            let wants = |call: &Call| self.arguments.filter.wants(call);
-            for one in tree::chosen(tree, wants) {
+            for one in tree::chosen(tree, |call| self.wants(call)) {
                 self.show.call(&one, &self.names, self.now_ns)?;
             }
         }
@@ -223,6 +243,9 @@ impl Trace<'_> {
         }
         let lost = self.assembler.lost;
         self.show.finish(lost)?;
+        if let Some(cut) = self.cut {
+            cut.write(self.start_ns.unwrap_or(0))?;
+        }
         Ok(lost)
     }
 }
@@ -259,7 +282,13 @@ fn tree(context: &Context, arguments: &Arguments) -> Option<Tree> {
     (is_wanted && !arguments.summary && !context.json).then(Tree::default)
 }
 
-fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> Result<ExitCode> {
+fn cut<'a>(arguments: &'a Arguments, from: &'a Path) -> Result<Option<Cut<'a>>> {
+    let to = arguments.record.as_deref();
+    to.map(|to| Cut::new(from, to, &arguments.filter, arguments.anonymous))
+        .transpose()
+}
+
+fn replay(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCode> {
     let show = show(context, arguments)?;
     let mut names = Names::recorded();
     let mut recording = Recording::open(path, &mut names)?;
@@ -269,11 +298,13 @@ fn replay(context: &Context, arguments: &Arguments, path: &std::path::Path) -> R
         names,
         show,
         recorder: None,
+        cut: cut(arguments, path)?,
         perfetto: perfetto_file(arguments)?,
         recorded: Vec::new(),
         program: None,
         own: None,
         tree: tree(context, arguments),
+        start_ns: None,
         now_ns: 0,
     };
     let mut has_data = false;
@@ -401,11 +432,13 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         names,
         show,
         recorder,
+        cut: None,
         perfetto,
         recorded: Vec::new(),
         program,
         own: Some(Own::new()),
         tree: tree(context, arguments),
+        start_ns: None,
         now_ns: 0,
     };
     follow(&mut trace, &mut Stream::start(source), &mut services)?;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls are shown.
-use anybinder_cli::time_limit::span;
+use anybinder_cli::time_limit::{seconds, span};
 use anybinder_events::calls::Call;
 use anybinder_events::thread_names::Thread;
 use std::time::Duration;
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, PartialEq, clap::Args)]
 pub struct Filter {
     /// Only calls from or to a process: its number, or a part of its name
     #[arg(long, value_name = "PID|NAME")]
@@ -23,6 +23,10 @@ pub struct Filter {
     #[arg(long, value_parser = parse_code)]
     code: Option<u32>,
 
+    /// Only calls of methods with this name, as it is shown
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+
     /// Only calls that failed
     #[arg(long)]
     errors: bool,
@@ -34,6 +38,14 @@ pub struct Filter {
     /// Only calls that took longer, as 500us, 3ms or 1s
     #[arg(long, value_name = "TIME", value_parser = span)]
     slower_than: Option<Duration>,
+
+    /// Only calls that were sent so long after the first one of the recording, or later
+    #[arg(long, value_name = "SECONDS", requires = "from", value_parser = seconds)]
+    since: Option<Duration>,
+
+    /// Only calls that were sent at most so long after the first one of the recording
+    #[arg(long, value_name = "SECONDS", requires = "from", value_parser = seconds)]
+    until: Option<Duration>,
 }
 
 fn parse_code(text: &str) -> Result<u32, String> {
@@ -67,7 +79,26 @@ impl Filter {
         self.service.as_deref()
     }
 
-    pub fn wants(&self, call: &Call) -> bool {
+    /// Whether every call is wanted.
+    pub fn is_empty(&self) -> bool {
+        *self == Filter::default()
+    }
+
+    /// Whether a time is in the wanted part of a recording, whose first call is of `start_ns`.
+    pub fn is_at(&self, time_ns: u64, start_ns: u64) -> bool {
+        let after = Duration::from_nanos(time_ns.saturating_sub(start_ns));
+        self.since.is_none_or(|since| after >= since)
+            && self.until.is_none_or(|until| after <= until)
+    }
+
+    /// * `start_ns`: when the first call of all was sent
+    /// * `method`: tells the name of the method
+    pub fn wants(
+        &self,
+        call: &Call,
+        start_ns: u64,
+        method: impl FnOnce() -> Option<String>,
+    ) -> bool {
         let process = self.process.as_deref();
         let service = self.service.as_deref();
         let interface = self.interface.as_deref();
@@ -79,5 +110,7 @@ impl Filter {
             && (!self.errors || call.error.is_some())
             && (!self.not_inherited || call.not_inherited)
             && least.is_none_or(|least| call.duration_ns().is_some_and(|time| time > least))
+            && self.is_at(call.sent_ns, start_ns)
+            && (self.method.is_none() || self.method == method())
     }
 }

@@ -14,7 +14,7 @@ use rsbinder::StatusCode;
 use serde_json::{json, Map, Value};
 
 /// Bytes of each parcel, behind the header, that are shown unless the user says otherwise.
-pub const SHOWN: usize = 256;
+pub const SHOWN: usize = 1024;
 
 /// In front of a line about the data.
 const INDENT: &str = "              ";
