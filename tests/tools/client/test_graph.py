@@ -44,7 +44,7 @@ def test_graph_of_calls(bus):
             text = bus.run("graph", "--output", path, status=status)
             assert os.path.exists(path) == ("No format has the ending of" not in text), text
         page = bus.run("graph", "--format", "html", "--only", name)
-        contains(page, "Content-Security-Policy", "const data = {", f'data-pid="{service.pid}"')
+        contains(page, "Content-Security-Policy", "let data = {", f'data-pid="{service.pid}"')
         assert "http://" not in page.replace("http://www.w3.org/2000/svg", ""), "a link"
         contains(bus.run("graph", "--only", name, "--only", "nosuch", status=1),
                  "No process nosuch has a device open, and no service has such a name.")

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 pub mod graph;
 mod metrics;
+mod page_server;
 pub mod ps;
 pub mod report;
 pub mod system;
@@ -39,6 +40,7 @@ impl Command {
             Command::Metrics(_) => ENDLESS,
             // However long it takes to read a recording.
             Command::Top(arguments) if arguments.from.is_some() => LONG,
+            Command::Graph(arguments) if arguments.serve.is_some() => ENDLESS,
             Command::Graph(arguments) if arguments.from.is_some() => LONG,
             Command::Top(arguments) if !arguments.once && !json => ENDLESS,
             Command::Ps | Command::Top(_) | Command::Graph(_) | Command::Report(_) => SHORT,

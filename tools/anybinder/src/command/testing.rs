@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub mod disturb;
 pub mod fake;
 pub mod fuzz;
-mod random;
+pub mod random;
 pub mod replay;
 
 #[derive(clap::Subcommand)]

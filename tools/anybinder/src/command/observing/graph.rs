@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder graph`: which process calls which, and who has handles of whose objects, from the
 //! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
+mod crossings;
 mod drawing;
+mod live;
 pub mod model;
 mod page;
+mod restarted;
 
 use crate::command::observing::system::methods;
 use crate::command::observing::system::past::Past;
@@ -16,6 +19,7 @@ use clap::ValueEnum;
 use model::Graph;
 use std::collections::HashMap;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -60,6 +64,13 @@ pub struct Arguments {
     /// their rates and latencies, and those that were under way at its end
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seconds", "device"])]
     pub from: Option<PathBuf>,
+
+    /// Serve the page for a browser, which shows what is there as long as it is open, on an address
+    /// of this machine itself; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
+        default_missing_value = "127.0.0.1:0",
+        conflicts_with_all = ["format", "output", "seconds", "from"])]
+    pub serve: Option<SocketAddr>,
 
     #[command(flatten)]
     aidl: Roots,
@@ -118,6 +129,9 @@ fn text(graph: &Graph) -> String {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(address) = arguments.serve {
+        return live::serve(context, arguments, address);
+    }
     let format = arguments.format(context.json)?;
     let past = arguments.from.as_deref().map(Past::read).transpose()?;
     let time = arguments.seconds.map(|one| Duration::from_secs(one.into()));

@@ -5,23 +5,21 @@
 //! at most: neither a caller nor a service makes any number.
 mod page;
 
+use super::page_server::{Asked, Page as Answer, Server};
 use super::system::meter::{Calls, Measured};
 use super::system::methods::{self, Methods};
 use super::system::text::method_name;
 use super::top::rows::Sample;
 use super::top::sample::{Sampler, Wanted};
-use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::error::Result;
 use anybinder_cli::interrupt;
 use anybinder_cli::new_file::{self, Readers};
-use anybinder_cli::output::say;
 use anybinder_client::device::DeviceOption;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use page::{Page, CONTENT_TYPE};
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, HashMap};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -36,9 +34,6 @@ const BOUNDS_US: [u64; 14] = [
     20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000,
     10_000_000,
 ];
-/// How long a reader may take to say what it wants, and how much it may say.
-const PATIENCE: Duration = Duration::from_secs(1);
-const REQUEST_MAX: usize = 8192;
 /// No call counts as hanging: that is what `top` is for.
 const HANGING_MS: u64 = u64::MAX;
 
@@ -230,69 +225,21 @@ fn page(totals: &Totals, sample: &Sample) -> String {
     page.finish()
 }
 
-fn listener(address: SocketAddr) -> Result<TcpListener> {
-    if !address.ip().is_loopback() {
-        return Err(Error::usage(format!(
-            "{address} can be reached by other machines: whoever reads the page sees all names of \
-             services. Listen on a loopback address, and let a proxy say who may read it."
-        )));
-    }
-    let listener = TcpListener::bind(address).doing(|| format!("listening on {address}"))?;
-    let own = listener.local_addr().unwrap_or(address);
-    say(format_args!("http://{own}/metrics"));
-    let _ = std::io::stdout().flush();
-    Ok(listener)
-}
-
-/// Answers one request. A reader that is slow, or goes, is left alone.
-fn answer(mut reader: TcpStream, text: &str) -> std::io::Result<()> {
-    reader.set_read_timeout(Some(PATIENCE))?;
-    reader.set_write_timeout(Some(PATIENCE))?;
-    let mut request = Vec::new();
-    let mut part = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < REQUEST_MAX {
-        match reader.read(&mut part)? {
-            0 => break,
-            size => request.extend_from_slice(&part[..size]),
-        }
-    }
-    let (status, kind, body) = match request.starts_with(b"GET /metrics ") {
-        true => ("200 OK", CONTENT_TYPE, text),
-        false => ("404 Not Found", "text/plain", "the page is /metrics\n"),
-    };
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n"
-    );
-    reader.write_all((head + body).as_bytes())
-}
-
-/// Answers readers until it is time for the next look.
-fn serve(listener: &TcpListener, text: &str, due: Instant) -> Result<()> {
-    loop {
-        let left = due.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        let mut files = [PollFd::new(listener, PollFlags::IN)];
-        let limit = Timespec::try_from(left).unwrap_or_default();
-        // An interrupt is looked at by the caller.
-        if poll(&mut files, Some(&limit)).unwrap_or(0) == 0 {
-            return Ok(());
-        }
-        if let Ok((reader, _)) = listener.accept() {
-            let _ = answer(reader, text);
-        }
-    }
+/// What a reader gets.
+fn answer(asked: &Asked, text: &str) -> Result<Answer> {
+    Ok(match asked.path.as_str() {
+        "/metrics" => Answer::of(CONTENT_TYPE, text.to_string()),
+        _ => Answer::refusal("404 Not Found", "the page is /metrics"),
+    })
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let listener = match &arguments.textfile {
-        Some(_) => None,
-        None => Some(listener(arguments.listen)?),
-    };
     interrupt::defer();
+    let start = || Server::start(arguments.listen, "/metrics", "all names of services");
+    let server = match &arguments.textfile {
+        Some(_) => None,
+        None => Some(start()?),
+    };
     let wanted = Wanted {
         services: true,
         commands: false,
@@ -305,12 +252,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let interval = Duration::from_millis(arguments.interval_ms);
     while interrupt::check().is_ok() {
         let due = Instant::now() + interval;
-        let sample = sampler.sample_seen(|measured, names, methods| {
-            totals.add(measured, names, methods);
+        let sample = sampler.sample_seen(|look| {
+            totals.add(look.measured, look.names, look.methods);
         })?;
         let text = page(&totals, &sample);
-        match (&listener, &arguments.textfile) {
-            (Some(listener), _) => serve(listener, &text, due)?,
+        match (&server, &arguments.textfile) {
+            (Some(server), _) => server.answer_until(due, |asked| answer(asked, &text))?,
             (None, Some(path)) => {
                 new_file::write(path, Readers::Usual, text.as_bytes())?;
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
+use super::restarted::Successors;
 use crate::command::observing::system::backlog::{self, Backlog};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
@@ -9,6 +10,7 @@ use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::text::{called, short_time};
 use crate::command::observing::system::waits;
+use crate::command::observing::top::rows::{Mark, Sample};
 use anybinder_cli::error::{Error, Result};
 use anybinder_cli::interrupt;
 use anybinder_cli::output::harmless;
@@ -20,9 +22,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 /// The service manager's own name.
-const MANAGER: &str = "manager";
+pub const MANAGER: &str = "manager";
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Process {
     pub pid: u32,
     pub command: String,
@@ -35,6 +37,10 @@ pub struct Process {
     pub queued: usize,
     /// One-way calls that wait for their turn.
     pub backlogs: Vec<Backlog>,
+    /// How often its services were restarted: in the last minute, or in the recording.
+    pub restarts: Option<u32>,
+    /// What `anybinder top` marks, in the page that is served.
+    pub wrong: Vec<Mark>,
 }
 
 /// A call that has not ended.
@@ -132,6 +138,10 @@ impl Process {
         }
         let backlogs = self.long_backlogs();
         lines.extend(backlogs.map(|one| format!("BACKLOG of {} calls", one.calls)));
+        lines.extend(self.restarted().map(|count| format!("RESTARTS {count}")));
+        let wrong = self.wrong.iter().map(|one| one.mark);
+        let others = wrong.filter(|mark| !["BACKLOG", "RESTARTS"].contains(mark));
+        lines.extend(others.map(str::to_string));
         lines.join("\n")
     }
 
@@ -140,11 +150,20 @@ impl Process {
         all.filter(|one| one.is_long(u64::MAX))
     }
 
+    fn restarted(&self) -> Option<u32> {
+        self.restarts.filter(|count| *count > 0)
+    }
+
     /// What is wrong with it, in lines.
     pub fn marks(&self) -> Vec<String> {
         let backlogs = self.long_backlogs();
-        let lines = backlogs.map(|one| harmless(&format!("BACKLOG {}", one.text())));
-        lines.collect()
+        let mut lines: Vec<String> = backlogs
+            .map(|one| harmless(&format!("BACKLOG {}", one.text())))
+            .collect();
+        lines.extend(self.restarted().map(|count| format!("RESTARTS {count}")));
+        let others = self.wrong.iter().filter(|one| one.mark != "BACKLOG");
+        lines.extend(others.map(|one| harmless(&format!("{} {}", one.mark, one.why))));
+        lines
     }
 
     fn matches(&self, word: &str) -> bool {
@@ -218,7 +237,23 @@ impl Edge {
 }
 
 impl Graph {
-    fn name_methods(&mut self, methods: &Methods) {
+    /// Adds what `anybinder top` says of the same moment.
+    pub fn add_marks(&mut self, sample: &Sample) {
+        let rows: HashMap<u32, _> = sample.processes.iter().map(|row| (row.pid, row)).collect();
+        for process in &mut self.processes {
+            process.restarts = rows.get(&process.pid).and_then(|row| row.restarts);
+            let marks = sample.marks.iter().filter(|one| one.pid == process.pid);
+            process.wrong = marks.cloned().collect();
+        }
+    }
+
+    /// An order in which a service keeps its place, whatever its process.
+    pub fn put_in_order(&mut self) {
+        let key = |one: &Process| (one.services.clone(), one.command.clone(), one.pid);
+        self.processes.sort_by_cached_key(key);
+    }
+
+    pub fn name_methods(&mut self, methods: &Methods) {
         for one in self.edges.iter_mut().flat_map(|edge| &mut edge.waiting) {
             one.method = methods.name(one.service.as_deref(), one.code);
         }
@@ -283,6 +318,12 @@ impl Graph {
         if let Some(word) = words.iter().find(|word| !is_known(word)) {
             return Err(self.nothing(word));
         }
+        self.keep_neighbours(words);
+        Ok(())
+    }
+
+    /// Keeps the processes that a word names, and their neighbours.
+    pub fn keep_neighbours(&mut self, words: &[String]) {
         let named = |process: &&Process| words.iter().any(|word| process.matches(word));
         let named: BTreeSet<u32> = self
             .processes
@@ -295,7 +336,6 @@ impl Graph {
         let mut shown = named;
         shown.extend(self.edges.iter().flat_map(|edge| [edge.from, edge.to]));
         self.keep(|pid| shown.contains(&pid));
-        Ok(())
     }
 }
 
@@ -330,6 +370,8 @@ impl Builder<'_> {
             buffer_bytes: nothing.map(|bytes| bytes as u64),
             queued: 0,
             backlogs: Vec::new(),
+            restarts: None,
+            wrong: Vec::new(),
         });
         if nothing.is_some() {
             process.contexts.push(one.context.clone());
@@ -436,6 +478,7 @@ pub fn build(
         process.contexts.sort();
         process.contexts.dedup();
         process.services.sort();
+        process.services.dedup();
     }
     if let Some(measured) = measured {
         graph.measured_s = Some(measured.elapsed_s);
@@ -476,9 +519,14 @@ pub fn collect(
 /// The graph of a recording, with what was under way at its end.
 pub fn of_past(past: &Past, library: Option<Library>) -> Result<Graph> {
     let span = past.span(None, Duration::ZERO)?;
-    let (processes, measured) = (past.processes(span.end), past.measured(&span));
-    let services = past.services();
+    let (mut processes, services) = (past.processes(span.end), past.services());
+    let successors = Successors::of(&processes, &services);
+    successors.replace(&mut processes);
+    let measured = successors.measured(past.measured(&span));
     let mut graph = build(&processes, &services, &[], Some(&measured), &past.known());
+    for process in &mut graph.processes {
+        process.restarts = successors.restarts.get(&process.pid).copied();
+    }
     graph.name_methods(&Methods {
         library,
         interfaces: past.interfaces(),

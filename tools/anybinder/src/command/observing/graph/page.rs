@@ -7,7 +7,8 @@ use serde_json::json;
 
 const PAGE: &str = include_str!("page.html");
 
-pub fn html(graph: &Graph) -> Result<String> {
+/// What the page shows beside the picture.
+fn data(graph: &Graph) -> Result<String> {
     let by_pid = graph.by_pid();
     let rows: Vec<_> = graph
         .edges
@@ -23,14 +24,38 @@ pub fn html(graph: &Graph) -> Result<String> {
             })
         })
         .collect();
+    let marked = graph.processes.iter().flat_map(|process| {
+        let marks = process.marks().into_iter();
+        marks.map(|mark| format!("{}: {mark}", process.title()))
+    });
     let data = json!({
         "processes": graph.processes, "edges": rows, "cycles": graph.cycles,
-        "notes": graph.notes(),
+        "marks": marked.collect::<Vec<_>>(), "notes": graph.notes(),
     });
     let data = serde_json::to_string(&data).doing(|| "making JSON".to_string())?;
     // Nothing in a string can end the script.
-    let data = data.replace('<', "\\u003c");
-    Ok(fill(&drawing::picture(graph)?, &data))
+    Ok(data.replace('<', "\\u003c"))
+}
+
+pub fn html(graph: &Graph) -> Result<String> {
+    Ok(fill(&drawing::picture(graph)?, &data(graph)?))
+}
+
+/// The page as it is served: its script may ask for more.
+pub fn live_html(graph: &Graph) -> Result<String> {
+    let nothing = "default-src 'none';";
+    let from_here = format!("{nothing} connect-src 'self';");
+    Ok(html(graph)?.replacen(nothing, &from_here, 1))
+}
+
+/// What the script of a page that is served asks for.
+pub fn update(graph: &Graph) -> Result<String> {
+    let picture = serde_json::to_string(&drawing::picture(graph)?);
+    let picture = picture.doing(|| "making JSON".to_string())?;
+    Ok(format!(
+        "{{\"picture\":{picture},\"data\":{}}}",
+        data(graph)?
+    ))
 }
 
 /// Puts both into the page. A name in one of them may be that of a place in the page.
@@ -58,6 +83,8 @@ mod tests {
                 buffer_bytes: Some(0),
                 queued: 0,
                 backlogs: Vec::new(),
+                restarts: None,
+                wrong: Vec::new(),
             }],
             ..Graph::default()
         };
@@ -67,7 +94,7 @@ mod tests {
             PAGE.matches("</script").count()
         );
         assert!(!page.contains("<img") && !page.contains('\u{1b}'), "{page}");
-        let start = page.find("const data = ").unwrap() + "const data = ".len();
+        let start = page.find("let data = ").unwrap() + "let data = ".len();
         let end = start + page[start..].find(";\n").unwrap();
         let data: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
         assert_eq!(data["processes"][0]["command"], name);

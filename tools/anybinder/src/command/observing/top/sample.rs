@@ -56,6 +56,15 @@ pub struct Wanted {
     pub latencies: bool,
 }
 
+/// What a sample is made of.
+pub struct Look<'a> {
+    pub processes: &'a [Process],
+    pub measured: &'a Measured,
+    /// The names of services by node.
+    pub names: &'a HashMap<u64, String>,
+    pub methods: &'a Methods,
+}
+
 pub struct Sampler {
     mount: Mount,
     nodes: Option<Nodes>,
@@ -107,15 +116,11 @@ impl Sampler {
     }
 
     pub fn sample(&mut self) -> Result<Sample> {
-        self.sample_seen(|_, _, _| ())
+        self.sample_seen(|_| ())
     }
 
-    /// A sample; `see` gets what it is made of: what was measured, the names of services by node,
-    /// and those of methods.
-    pub fn sample_seen(
-        &mut self,
-        see: impl FnOnce(&Measured, &HashMap<u64, String>, &Methods),
-    ) -> Result<Sample> {
+    /// A sample; `see` gets what it is made of.
+    pub fn sample_seen(&mut self, see: impl FnOnce(&Look)) -> Result<Sample> {
         let stats = binderfs::process_stats(&self.mount)?;
         let read = || state_report::processes(&self.mount);
         let processes = match &mut self.nodes {
@@ -128,7 +133,12 @@ impl Sampler {
         if let Some(nodes) = &self.nodes {
             self.methods.interfaces = nodes.interfaces();
         }
-        see(&measured, names, &self.methods);
+        see(&Look {
+            processes: &processes,
+            measured: &measured,
+            names,
+            methods: &self.methods,
+        });
         let named = (names, &self.methods);
         let mut sample = self.history.sample(&stats, &processes, &measured, named);
         if let Some(services) = self.restarts.ask() {
