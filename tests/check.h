@@ -39,6 +39,22 @@ void test_register(struct test *test);
 	}                                                                                         \
 	static void name_(void)
 
+/*
+ * TEST() with a @type_ that @begin_(it) prepares before the body, which has it as @type_ *@it_, and
+ * @end_(it) ends afterwards, also if the body was left early.
+ */
+#define TEST_WITH(name_, type_, it_, begin_, end_)                                                \
+	static void name_##_with(type_ *it_);                                                     \
+	TEST(name_)                                                                               \
+	{                                                                                         \
+		type_ own;                                                                        \
+                                                                                                  \
+		begin_(&own);                                                                     \
+		name_##_with(&own);                                                               \
+		end_(&own);                                                                       \
+	}                                                                                         \
+	static void name_##_with(type_ *it_)
+
 /* The running test fails, and goes on; @what was expected at @file:@line. */
 void check_failed(const char *file, int line, const char *what);
 

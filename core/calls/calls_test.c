@@ -241,6 +241,8 @@ static void begin_with_files(struct pair *p)
 	pair_start(p, FLAT_BINDER_FLAG_ACCEPTS_FDS);
 }
 
+#define FILES_TEST(name) TEST_WITH(name, struct pair, p, begin_with_files, CHECK_PAIR_END)
+
 /* The client opens a file and sends it. */
 static u32 send_file(struct pair *p)
 {
@@ -254,90 +256,77 @@ static u32 send_file(struct pair *p)
 	return fd;
 }
 
-TEST(files_are_passed_in_the_next_call)
+FILES_TEST(files_are_passed_in_the_next_call)
 {
 	struct binder_transaction_data tr;
 	struct binder_fd_object object;
-	struct pair p;
 	u32 fd;
 
-	begin_with_files(&p);
-	p.server->sim->fds_later = true;
-	fd = send_file(&p);
-	REQUIRE(pair_expect(p.s, BR_TRANSACTION, &tr));
-	REQUIRE(!sim_read(p.server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
+	p->server->sim->fds_later = true;
+	fd = send_file(p);
+	REQUIRE(pair_expect(p->s, BR_TRANSACTION, &tr));
+	REQUIRE(!sim_read(p->server->sim, &object, tr.data.ptr.buffer, sizeof(object)));
 	CHECK(object.hdr.type == BINDER_TYPE_FD);
-	CHECK(sim_file_id(p.server->sim, object.fd) == sim_file_id(p.client->sim, fd));
-	world_free_buffer(p.s, &tr);
-	pair_reply(&p, "");
-	CHECK(sim_file_id(p.server->sim, object.fd)); /* the receiver closes it */
-	CHECK(pair_end(&p));
+	CHECK(sim_file_id(p->server->sim, object.fd) == sim_file_id(p->client->sim, fd));
+	world_free_buffer(p->s, &tr);
+	pair_reply(p, "");
+	CHECK(sim_file_id(p->server->sim, object.fd)); /* the receiver closes it */
 }
 
 /*
  * An error that the caller has not read stops its commands. Its read delivers the error and finds a
  * reply with a file, so that the call is made again, which must not execute the commands.
  */
-TEST(files_that_are_installed_later_leave_the_commands_behind_an_error)
+FILES_TEST(files_that_are_installed_later_leave_the_commands_behind_an_error)
 {
 	const struct world_call bad = { .handle = 55 };
 	const struct world_call call = { .flags = TF_ACCEPT_FDS };
 	struct binder_fd_object object;
 	struct binder_transaction_data tr;
 	struct world_call reply = pair_object_call(&object, sizeof(object), 0);
-	struct pair p;
 
-	begin_with_files(&p);
-	p.client->sim->fds_later = true;
-	world_call(p.c, &call);
-	world_call(p.c, &bad);
-	CHECK(world_write_read(p.c, false) == 0);
-	CHECK(pair_receive(&p, &tr));
-	object = fd_object(sim_file_open(p.server->sim));
-	world_free_buffer(p.s, &tr);
-	world_reply(p.s, &reply);
-	CHECK(world_write_read(p.s, false) == 0);
+	p->client->sim->fds_later = true;
+	world_call(p->c, &call);
+	world_call(p->c, &bad);
+	CHECK(world_write_read(p->c, false) == 0);
+	CHECK(pair_receive(p, &tr));
+	object = fd_object(sim_file_open(p->server->sim));
+	world_free_buffer(p->s, &tr);
+	world_reply(p->s, &reply);
+	CHECK(world_write_read(p->s, false) == 0);
 
-	world_call(p.c, &bad);
-	CHECK(world_write_read(p.c, true) == 0);
-	CHECK(p.c->arg.bwr.write_consumed == 0);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
-	CHECK(pair_expect(p.c, BR_REPLY, NULL));
-	CHECK(p.c->in_len == 0);
-	CHECK(pair_end(&p));
+	world_call(p->c, &bad);
+	CHECK(world_write_read(p->c, true) == 0);
+	CHECK(p->c->arg.bwr.write_consumed == 0);
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_FAILED_REPLY, NULL));
+	CHECK(pair_expect(p->c, BR_REPLY, NULL));
+	CHECK(p->c->in_len == 0);
 }
 
-TEST(files_for_a_dying_process)
+FILES_TEST(files_for_a_dying_process)
 {
-	struct pair p;
-
-	begin_with_files(&p);
-	p.server->sim->dying = true;
-	send_file(&p);
-	CHECK(pair_expect(p.c, BR_TRANSACTION_COMPLETE, NULL));
-	CHECK(pair_expect(p.c, BR_DEAD_REPLY, NULL));
-	CHECK(pair_end(&p));
+	p->server->sim->dying = true;
+	send_file(p);
+	CHECK(pair_expect(p->c, BR_TRANSACTION_COMPLETE, NULL));
+	CHECK(pair_expect(p->c, BR_DEAD_REPLY, NULL));
 }
 
 /* The test host fails with -EBUSY here. */
-TEST(files_that_the_host_cannot_take_in_time_fail_as_for_lack_of_memory)
+FILES_TEST(files_that_the_host_cannot_take_in_time_fail_as_for_lack_of_memory)
 {
 	struct binder_fd_object object = fd_object(0);
 	struct world_call call = pair_object_call(&object, sizeof(object), TF_ACCEPT_FDS);
 	struct binder_extended_error ee = { 0 };
-	struct pair p;
 
-	begin_with_files(&p);
-	sim_file_open(p.client->sim);
-	world_call(p.c, &call);
+	sim_file_open(p->client->sim);
+	world_call(p->c, &call);
 	sim_arm(SIM_FILE_GET, 1);
-	CHECK(world_write_read(p.c, true) == 0);
+	CHECK(world_write_read(p->c, true) == 0);
 	sim_arm(SIM_ANY, 0);
-	CHECK(pair_expect(p.c, BR_FAILED_REPLY, NULL));
-	CHECK(world_ioctl(p.c, BINDER_GET_EXTENDED_ERROR, &ee) == 0);
+	CHECK(pair_expect(p->c, BR_FAILED_REPLY, NULL));
+	CHECK(world_ioctl(p->c, BINDER_GET_EXTENDED_ERROR, &ee) == 0);
 	CHECK(ee.command == BR_FAILED_REPLY && ee.param == -ENOMEM);
-	CHECK(pair_end(&p));
 }
 
 /* ---- send.c: failure notices, which go to the host ------------------------------------------- */

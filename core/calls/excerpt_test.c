@@ -19,6 +19,8 @@ static void end(struct pair *p)
 	CHECK(pair_end(p));
 }
 
+#define EXCERPT_TEST(name) TEST_WITH(name, struct pair, p, begin, end)
+
 /* What the server received is what was told. */
 static bool is_as_received(struct pair *p, const struct binder_transaction_data *tr)
 {
@@ -29,65 +31,52 @@ static bool is_as_received(struct pair *p, const struct binder_transaction_data 
 	       !memcmp(got, sim_data.bytes, sim_data.size);
 }
 
-TEST(excerpt_has_the_data_of_calls_and_replies)
+EXCERPT_TEST(excerpt_has_the_data_of_calls_and_replies)
 {
 	struct binder_transaction_data tr;
 	u32 call_id;
-	struct pair p;
 
-	begin(&p);
-	pair_call(&p, 0, 1, 0, "question");
-	REQUIRE(pair_receive(&p, &tr));
+	pair_call(p, 0, 1, 0, "question");
+	REQUIRE(pair_receive(p, &tr));
 	CHECK(sim_data.count == 1 && sim_data.size == 9);
 	CHECK(!strcmp((char *)sim_data.bytes, "question"));
-	CHECK(is_as_received(&p, &tr));
+	CHECK(is_as_received(p, &tr));
 	call_id = sim_data.id;
-	pair_reply(&p, "answer");
+	pair_reply(p, "answer");
 	CHECK(sim_data.count == 2 && sim_data.id != call_id);
 	CHECK(sim_data.size == 7 && !strcmp((char *)sim_data.bytes, "answer"));
-	end(&p);
 }
 
-TEST(excerpt_is_not_taken_unless_it_is_wanted)
+EXCERPT_TEST(excerpt_is_not_taken_unless_it_is_wanted)
 {
-	struct pair p;
-
-	begin(&p);
 	sim_data_wanted = false;
-	pair_call(&p, 0, 1, 0, "question");
+	pair_call(p, 0, 1, 0, "question");
 	CHECK(sim_data.count == 0);
-	end(&p);
 }
 
-TEST(excerpt_leaves_out_data_that_is_to_be_cleared)
+EXCERPT_TEST(excerpt_leaves_out_data_that_is_to_be_cleared)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	begin(&p);
-	pair_call(&p, 0, 1, TF_CLEAR_BUF, "password");
-	REQUIRE(pair_receive(&p, &tr));
-	CHECK(pair_has_data(p.s, &tr, "password"));
+	pair_call(p, 0, 1, TF_CLEAR_BUF, "password");
+	REQUIRE(pair_receive(p, &tr));
+	CHECK(pair_has_data(p->s, &tr, "password"));
 	CHECK(sim_data.count == 0);
-	end(&p);
 }
 
-TEST(excerpt_has_data_that_is_to_be_cleared_if_that_is_wanted)
+EXCERPT_TEST(excerpt_has_data_that_is_to_be_cleared_if_that_is_wanted)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	begin(&p);
 	sim_data_wanted = false;
 	sim_data_to_clear_wanted = true;
-	pair_call(&p, 0, 1, TF_CLEAR_BUF, "password");
-	REQUIRE(pair_receive(&p, &tr));
+	pair_call(p, 0, 1, TF_CLEAR_BUF, "password");
+	REQUIRE(pair_receive(p, &tr));
 	CHECK(sim_data.count == 1 && sim_data.to_clear);
-	CHECK(!strcmp((char *)sim_data.bytes, "password") && is_as_received(&p, &tr));
-	pair_reply(&p, "answer");
+	CHECK(!strcmp((char *)sim_data.bytes, "password") && is_as_received(p, &tr));
+	pair_reply(p, "answer");
 	CHECK(sim_data.count == 1);
 	sim_data_to_clear_wanted = false;
-	end(&p);
 }
 
 TEST(excerpt_of_long_data_is_cut)
@@ -140,17 +129,14 @@ TEST(excerpt_has_objects_as_the_receiver_gets_them)
 }
 
 /* It is read again then, which may succeed. */
-TEST(excerpt_of_data_that_cannot_be_read_is_none)
+EXCERPT_TEST(excerpt_of_data_that_cannot_be_read_is_none)
 {
 	struct binder_transaction_data tr;
-	struct pair p;
 
-	begin(&p);
-	world_call(p.c, &(struct world_call){ .data = "x", .size = 1 });
+	world_call(p->c, &(struct world_call){ .data = "x", .size = 1 });
 	sim_arm(SIM_READ_CALLER, 2); /* the commands are read first */
-	world_write_read(p.c, true);
+	world_write_read(p->c, true);
 	CHECK(sim_stats.failed && sim_data.count == 0);
 	sim_arm(SIM_ANY, 0);
-	CHECK(pair_receive(&p, &tr) && tr.data_size == 1);
-	end(&p);
+	CHECK(pair_receive(p, &tr) && tr.data_size == 1);
 }

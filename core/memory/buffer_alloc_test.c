@@ -18,11 +18,16 @@ struct alloc_world {
 	struct host_proc proc;
 };
 
-static void begin(struct alloc_world *w, size_t map_size)
+static void begin_sized(struct alloc_world *w, size_t map_size)
 {
 	binder_alloc_init(&w->alloc);
 	w->proc.sim = sim_proc_new(1, 0, map_size);
 	w->alloc.map.sim = w->proc.sim;
+}
+
+static void begin(struct alloc_world *w)
+{
+	begin_sized(w, SIZE);
 }
 
 static void end(struct alloc_world *w)
@@ -35,6 +40,8 @@ static void end(struct alloc_world *w)
 	binder_alloc_destroy(&w->alloc);
 	sim_proc_free(w->proc.sim);
 }
+
+#define ALLOC_TEST(name) TEST_WITH(name, struct alloc_world, w, begin, end)
 
 static struct binder_buffer *get(struct alloc_world *w, size_t size, bool async, s32 pid, int *err)
 {
@@ -53,12 +60,12 @@ TEST(buffer_finds_the_mapping)
 	struct alloc_world w;
 	int err;
 
-	begin(&w, 0);
+	begin_sized(&w, 0);
 	CHECK(!get(&w, 0, false, 1, &err) && err == -ESRCH);
 	CHECK(!binder_alloc_is_attached(&w.alloc));
 	end(&w);
 
-	begin(&w, SIZE);
+	begin_sized(&w, SIZE);
 	CHECK(get(&w, 0, false, 1, &err) && !err);
 	CHECK(binder_alloc_attach(&w.alloc, NULL, 1, SIZE) == -EBUSY);
 	w.proc.sim->unmapped = true;
@@ -66,49 +73,41 @@ TEST(buffer_finds_the_mapping)
 	end(&w);
 }
 
-TEST(buffer_map_size_is_limited)
+ALLOC_TEST(buffer_map_size_is_limited)
 {
 	struct binder_alloc_stats stats;
-	struct alloc_world w;
 
-	begin(&w, SIZE);
-	CHECK(binder_alloc_attach(&w.alloc, NULL, 0x1000, 4095) == -EINVAL);
-	CHECK(!binder_alloc_attach(&w.alloc, NULL, 0x1000, BINDER_MAP_MAX_SIZE * 2));
-	binder_alloc_get_stats(&w.alloc, &stats);
+	CHECK(binder_alloc_attach(&w->alloc, NULL, 0x1000, 4095) == -EINVAL);
+	CHECK(!binder_alloc_attach(&w->alloc, NULL, 0x1000, BINDER_MAP_MAX_SIZE * 2));
+	binder_alloc_get_stats(&w->alloc, &stats);
 	CHECK(stats.free_async == BINDER_MAP_MAX_SIZE / 2);
 	CHECK(stats.pages_free == BINDER_MAP_MAX_SIZE / HOST_PAGE_SIZE);
-	end(&w);
 }
 
-TEST(buffer_sections)
+ALLOC_TEST(buffer_sections)
 {
 	const struct binder_buffer_request request = {
 		.data_size = 13, .offsets_size = 8, .extra_size = 24, .pid = 1
 	};
-	struct alloc_world w;
 	struct binder_buffer *a, *b;
 	int err;
 
-	begin(&w, SIZE);
-	a = binder_alloc_new_buffer(&w.alloc, &w.proc, &request, &err);
+	a = binder_alloc_new_buffer(&w->alloc, &w->proc, &request, &err);
 	REQUIRE(a);
 	CHECK(a->range.size == 16 + 8 + 24);
 	CHECK(binder_buffer_offsets_off(a) == 16 && binder_buffer_extra_off(a) == 24);
-	CHECK(binder_buffer_address(&w.alloc, a) == SIM_MAP_BASE);
-	b = get(&w, 0, false, 1, &err);
+	CHECK(binder_buffer_address(&w->alloc, a) == SIM_MAP_BASE);
+	b = get(w, 0, false, 1, &err);
 	CHECK(b && b->range.size == 8 && b->range.off == 48);
-	end(&w);
 }
 
-TEST(buffer_refuses_sizes_that_overflow)
+ALLOC_TEST(buffer_refuses_sizes_that_overflow)
 {
 	const size_t big[] = { SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / 2 + 1, SIZE + 1,
 			       (size_t)1 << 63, BINDER_MAP_MAX_SIZE + 1 };
-	struct alloc_world w;
 	size_t i, j;
 	int err;
 
-	begin(&w, SIZE);
 	for (i = 0; i < sizeof(big) / sizeof(big[0]); i++) {
 		for (j = 0; j < 27; j++) {
 			size_t sizes[3] = { big[i], j % 3 == 1 ? big[i] : 0, j % 9 / 3 ? 8 : 0 };
@@ -121,132 +120,113 @@ TEST(buffer_refuses_sizes_that_overflow)
 			};
 
 			err = 0;
-			CHECK(!binder_alloc_new_buffer(&w.alloc, &w.proc, &request, &err));
+			CHECK(!binder_alloc_new_buffer(&w->alloc, &w->proc, &request, &err));
 			CHECK(err == -ENOSPC);
 		}
 	}
-	CHECK(get(&w, SIZE, false, 1, &err));
-	end(&w);
+	CHECK(get(w, SIZE, false, 1, &err));
 }
 
-TEST(buffer_async_budget)
+ALLOC_TEST(buffer_async_budget)
 {
 	struct binder_buffer *a, *b;
-	struct alloc_world w;
 	int err;
 
-	begin(&w, SIZE);
-	a = get(&w, SIZE / 2, true, 1, &err);
-	CHECK(a && !get(&w, 0, true, 1, &err) && err == -ENOSPC);
-	b = get(&w, SIZE / 2, false, 1, &err);
+	a = get(w, SIZE / 2, true, 1, &err);
+	CHECK(a && !get(w, 0, true, 1, &err) && err == -ENOSPC);
+	b = get(w, SIZE / 2, false, 1, &err);
 	CHECK(b);
-	binder_alloc_free_buffer(&w.alloc, a);
-	CHECK(get(&w, SIZE / 4, true, 1, &err));
-	end(&w);
+	binder_alloc_free_buffer(&w->alloc, a);
+	CHECK(get(w, SIZE / 4, true, 1, &err));
 }
 
-TEST(buffer_claim)
+ALLOC_TEST(buffer_claim)
 {
 	struct binder_buffer *a;
-	struct alloc_world w;
 	u64 address;
 	int err;
 
-	begin(&w, SIZE);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, ~0u, &err) && err == -ENOENT);
-	a = get(&w, 100, false, 1, &err);
-	address = binder_buffer_address(&w.alloc, a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -EPERM);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, 0, ~0u, &err) && err == -ENOENT);
+	a = get(w, 100, false, 1, &err);
+	address = binder_buffer_address(&w->alloc, a);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) && err == -EPERM);
 	binder_buffer_allow_user_free(a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address + 8, ~0u, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address - 8, ~0u, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, 0, ~0u, &err) && err == -ENOENT);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, (u64)-1, ~0u, &err) && err == -ENOENT);
-	CHECK(binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) == a && !err);
-	CHECK(!w.alloc.nr_buffers); /* the space is free */
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -ENOENT);
-	binder_alloc_free_buffer(&w.alloc, a);
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -ENOENT);
-	a = get(&w, 0, false, 1, &err);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address + 8, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address - 8, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, 0, ~0u, &err) && err == -ENOENT);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, (u64)-1, ~0u, &err) && err == -ENOENT);
+	CHECK(binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) == a && !err);
+	CHECK(!w->alloc.nr_buffers); /* the space is free */
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) && err == -ENOENT);
+	binder_alloc_free_buffer(&w->alloc, a);
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) && err == -ENOENT);
+	a = get(w, 0, false, 1, &err);
 	/* nothing left of the last use */
 	CHECK(!a->claimed && !a->released && !a->user_free && !a->transaction);
-	end(&w);
 }
 
-TEST(buffer_claim_before_zeroing)
+ALLOC_TEST(buffer_claim_before_zeroing)
 {
 	struct binder_buffer *a;
-	struct alloc_world w;
 	u64 address;
 	int err;
 
-	begin(&w, SIZE);
-	a = get(&w, 100, false, 1, &err);
-	address = binder_buffer_address(&w.alloc, a);
+	a = get(w, 100, false, 1, &err);
+	address = binder_buffer_address(&w->alloc, a);
 	a->clear_on_free = true;
 	binder_buffer_allow_user_free(a);
-	CHECK(binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) == a && !err);
-	CHECK(w.alloc.nr_buffers == 1); /* no other buffer gets the space before it is zeroed */
-	CHECK(!binder_alloc_claim_buffer(&w.alloc, address, ~0u, &err) && err == -EPERM);
-	binder_alloc_free_buffer(&w.alloc, a);
-	CHECK(!w.alloc.nr_buffers);
-	end(&w);
+	CHECK(binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) == a && !err);
+	CHECK(w->alloc.nr_buffers == 1); /* no other buffer gets the space before it is zeroed */
+	CHECK(!binder_alloc_claim_buffer(&w->alloc, address, ~0u, &err) && err == -EPERM);
+	binder_alloc_free_buffer(&w->alloc, a);
+	CHECK(!w->alloc.nr_buffers);
 }
 
-TEST(buffer_clears_on_free)
+ALLOC_TEST(buffer_clears_on_free)
 {
 	struct binder_buffer *a;
-	struct alloc_world w;
 	int err;
 
-	begin(&w, SIZE);
-	a = get(&w, 64, false, 1, &err);
-	host_map_write(&w.alloc.map, 0, "secret", 6);
+	a = get(w, 64, false, 1, &err);
+	host_map_write(&w->alloc.map, 0, "secret", 6);
 	a->clear_on_free = true;
-	binder_alloc_free_buffer(&w.alloc, a);
-	CHECK(w.proc.sim->present[0] && !memcmp(w.proc.sim->map, "\0\0\0\0\0\0", 6));
-	end(&w);
+	binder_alloc_free_buffer(&w->alloc, a);
+	CHECK(w->proc.sim->present[0] && !memcmp(w->proc.sim->map, "\0\0\0\0\0\0", 6));
 }
 
-TEST(buffer_spam_suspect_once_until_recovered)
+ALLOC_TEST(buffer_spam_suspect_once_until_recovered)
 {
 	struct binder_buffer *buffers[200];
-	struct alloc_world w;
 	int err, nr = 0, suspects = 0;
 
-	begin(&w, SIZE);
 	/* Leave little more than a tenth, so that only the number of buffers matters. */
-	CHECK(get(&w, SIZE / 2 - SIZE / 10 - 64, true, 7, &err));
+	CHECK(get(w, SIZE / 2 - SIZE / 10 - 64, true, 7, &err));
 	for (nr = 0; nr < 100; nr++) {
-		buffers[nr] = get(&w, 0, true, 9, &err);
+		buffers[nr] = get(w, 0, true, 9, &err);
 		suspects += buffers[nr]->oneway_spam_suspect;
 		if (buffers[nr]->oneway_spam_suspect) /* the 52nd buffer */
 			CHECK(nr == 51);
 	}
 	CHECK(suspects == 1);
 	while (nr)
-		binder_alloc_free_buffer(&w.alloc, buffers[--nr]);
-	buffers[0] = get(&w, 0, true, 9, &err); /* enough is left: recovered */
+		binder_alloc_free_buffer(&w->alloc, buffers[--nr]);
+	buffers[0] = get(w, 0, true, 9, &err); /* enough is left: recovered */
 	CHECK(!buffers[0]->oneway_spam_suspect);
-	buffers[1] = get(&w, SIZE / 20, true, 7, &err); /* more than a quarter of the space */
+	buffers[1] = get(w, SIZE / 20, true, 7, &err); /* more than a quarter of the space */
 	CHECK(buffers[1]->oneway_spam_suspect);
-	CHECK(!get(&w, 0, true, 7, &err)->oneway_spam_suspect);
-	end(&w);
+	CHECK(!get(w, 0, true, 7, &err)->oneway_spam_suspect);
 }
 
-TEST(buffer_no_host_call_in_the_steady_state)
+ALLOC_TEST(buffer_no_host_call_in_the_steady_state)
 {
-	struct alloc_world w;
 	u64 calls;
 	int err, i;
 
-	begin(&w, SIZE);
-	binder_alloc_free_buffer(&w.alloc, get(&w, 0, false, 1, &err));
+	binder_alloc_free_buffer(&w->alloc, get(w, 0, false, 1, &err));
 	calls = sim_stats.calls;
 	for (i = 0; i < 100; i++)
-		binder_alloc_free_buffer(&w.alloc, get(&w, 0, i % 2, 1, &err));
+		binder_alloc_free_buffer(&w->alloc, get(w, 0, i % 2, 1, &err));
 	CHECK(sim_stats.calls == calls);
-	end(&w);
 }
 
 TEST(buffer_failures_leak_nothing)
@@ -258,7 +238,7 @@ TEST(buffer_failures_leak_nothing)
 	int err;
 
 	for (nth = 1;; nth++) {
-		begin(&w, SIZE);
+		begin_sized(&w, SIZE);
 		sim_arm(SIM_ANY, nth);
 		a = get(&w, 5 * HOST_PAGE_SIZE, true, 1, &err);
 		if (!sim_stats.failed) {
@@ -275,41 +255,35 @@ TEST(buffer_failures_leak_nothing)
 	CHECK(nth == 5); /* find, page states, struct, populate */
 }
 
-TEST(buffer_of_a_dead_process_if_delivered)
+ALLOC_TEST(buffer_of_a_dead_process_if_delivered)
 {
 	struct binder_buffer *a, *b;
-	struct alloc_world w;
 	int err;
 
-	begin(&w, SIZE);
-	a = get(&w, 8, false, 1, &err);
-	b = get(&w, 8, false, 1, &err);
-	CHECK(a && !binder_alloc_first_delivered(&w.alloc));
+	a = get(w, 8, false, 1, &err);
+	b = get(w, 8, false, 1, &err);
+	CHECK(a && !binder_alloc_first_delivered(&w->alloc));
 	binder_buffer_allow_user_free(b);
-	CHECK(binder_alloc_first_delivered(&w.alloc) == b);
-	end(&w);
+	CHECK(binder_alloc_first_delivered(&w->alloc) == b);
 }
 
-TEST(buffer_list_is_in_order)
+ALLOC_TEST(buffer_list_is_in_order)
 {
 	struct binder_buffer_info info[4];
 	struct binder_buffer *a, *b;
-	struct alloc_world w;
 	int err;
 
-	begin(&w, SIZE);
-	a = get(&w, 8, false, 1, &err);
-	b = get(&w, 16, false, 1, &err);
+	a = get(w, 8, false, 1, &err);
+	b = get(w, 16, false, 1, &err);
 	a->debug_id = 5;
 	b->debug_id = 6;
 	b->transaction = (struct binder_transaction *)b;
-	CHECK(binder_alloc_list(&w.alloc, 0, info, 1) == 1);
-	CHECK(binder_alloc_list(&w.alloc, info[0].off + 1, info, 4) == 1);
-	CHECK(binder_alloc_list(&w.alloc, 0, info, 4) == 2);
+	CHECK(binder_alloc_list(&w->alloc, 0, info, 1) == 1);
+	CHECK(binder_alloc_list(&w->alloc, info[0].off + 1, info, 4) == 1);
+	CHECK(binder_alloc_list(&w->alloc, 0, info, 4) == 2);
 	CHECK(info[0].debug_id == 5 && info[0].off == 0 && info[0].delivered);
 	CHECK(info[1].debug_id == 6 && info[1].off == 8 && !info[1].delivered);
 	b->transaction = NULL;
-	end(&w);
 }
 
 TEST(buffer_number_is_limited)
@@ -317,7 +291,7 @@ TEST(buffer_number_is_limited)
 	struct alloc_world w;
 	int err, nr = 0;
 
-	begin(&w, BINDER_MAP_MAX_SIZE);
+	begin_sized(&w, BINDER_MAP_MAX_SIZE);
 	while (get(&w, 0, false, 1, &err))
 		nr++;
 	CHECK(nr == BINDER_MAX_BUFFERS && err == -ENOSPC);
@@ -364,23 +338,20 @@ static void *stress_main(void *arg)
 	return NULL;
 }
 
-TEST(buffer_threads_share_pages_and_shrink)
+ALLOC_TEST(buffer_threads_share_pages_and_shrink)
 {
 	struct stress stress[4];
 	pthread_t threads[4];
-	struct alloc_world w;
 	int i;
 
-	begin(&w, SIZE);
 	for (i = 0; i < 4; i++) {
-		stress[i] = (struct stress){ &w, (uint64_t)(i + 1) * 0x1234567, 0 };
+		stress[i] = (struct stress){ w, (uint64_t)(i + 1) * 0x1234567, 0 };
 		pthread_create(&threads[i], NULL, stress_main, &stress[i]);
 	}
 	for (i = 0; i < 4; i++) {
 		pthread_join(threads[i], NULL);
 		CHECK(stress[i].wrong == 0);
 	}
-	end(&w);
 }
 
 TEST(oneway_spam_suspect_if_enabled)

@@ -25,18 +25,9 @@ void pair_start(struct pair *p, u32 flags);
 /* Ends both processes and the world; false if world_end() finds a fault. */
 bool pair_end(struct pair *p);
 
-/* TEST() with a pair, struct pair *p, which is there before the body and ends after it. */
-#define PAIR_TEST(name_)                            \
-	static void name_##_of_pair(struct pair *p); \
-	TEST(name_)                                 \
-	{                                           \
-		struct pair own;                    \
-                                                    \
-		pair_begin(&own);                   \
-		name_##_of_pair(&own);              \
-		CHECK(pair_end(&own));              \
-	}                                           \
-	static void name_##_of_pair(struct pair *p)
+/* TEST() with a pair, struct pair *p. */
+#define PAIR_TEST(name) TEST_WITH(name, struct pair, p, pair_begin, CHECK_PAIR_END)
+#define CHECK_PAIR_END(p) CHECK(pair_end(p))
 
 /*
  * The client calls @handle with @code, @flags and the string @data, including its NUL.
