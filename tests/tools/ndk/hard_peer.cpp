@@ -237,6 +237,8 @@ public:
 
 	ScopedAStatus called(int32_t number) override
 	{
+		if (number < 0)
+			return ScopedAStatus::fromServiceSpecificErrorWithMessage(number, "refused");
 		std::lock_guard<std::mutex> guard(mutex);
 		sum += number;
 		changed.notify_all();
@@ -342,6 +344,12 @@ static void call_objects(const std::shared_ptr<IHard> &hard)
 	CHECK_ECHO(Callback, std::shared_ptr<ICallback>(callback));
 	CHECK_ECHO(Callbacks, std::vector<std::shared_ptr<ICallback>>{callback, callback});
 	check(hard->call(callback, 1).isOk() && callback->sum == 1, "call");
+	status = hard->call(callback, -5);
+	check(status.getServiceSpecificError() == -5 && !strcmp(status.getMessage(), "refused"),
+	      "an exception of a callback");
+	std::shared_ptr<ICallback> none;
+	check(hard->echoCallback(none, &none).getStatus() == STATUS_UNEXPECTED_NULL,
+	      "an interface that is null");
 	check(hard->later(callback, 2).isOk(), "later");
 	std::unique_lock<std::mutex> guard(callback->mutex);
 	check(callback->changed.wait_for(guard, std::chrono::minutes(1),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What test_ndk.py runs: ends by what the .aidl compilers of Debian write, and one of rsbinder.
 NDK_PEERS := $(BIN)/hard-peer $(BIN)/old-peer
-TEST_PROGRAMS += $(BIN)/hard-rust $(NDK_PEERS) $(BIN)/ndk-misuse
+TEST_PROGRAMS += $(BIN)/hard-rust $(NDK_PEERS) $(BIN)/ndk-by-hand
 
 # The compilers of Android 14 and 10.
 AIDL := $(BUILD)/aidl/aidl
@@ -14,7 +14,7 @@ $(BIN)/old-peer: $(wildcard tests/tools/ndk/aidl/old/*) | $(BUILD)/aidl-10/aidl
 $(NDK_PEERS): $(wildcard tests/tools/ndk/*.cpp) tests/tools/ndk/build.sh $(NDK_HEADERS) | $(NDK_LIBRARY)
 	$(Q)$(call say,CXX,$@)tests/tools/ndk/build.sh $@ $(NDK_LIBRARY) $(filter %/aidl,$|)
 
-$(BIN)/ndk-misuse: tests/tools/ndk/misuse.c $(NDK_HEADERS) | $(NDK_LIBRARY)
+$(BIN)/ndk-by-hand: tests/tools/ndk/by_hand.c $(NDK_HEADERS) | $(NDK_LIBRARY)
 	$(Q)$(call say,CC,$@)$(CC) -std=gnu11 -Wall -Wextra -Werror -fsanitize=address -I tools/ndk/include \
 		-o $@ $< -L $(LIB) -lbinder_ndk -Wl,-rpath,$(abspath $(LIB)) -pthread
 

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 from anybinder.bus import Bus
-from anybinder.process import PATIENCE_S
+from anybinder.process import PATIENCE_S, until
 from building import TOP, built
 
 HERE = os.path.dirname(__file__)
@@ -43,7 +43,7 @@ def served(bus, *words):
     """A program that says a line when it is ready."""
     with bus.started("run", "--", *words) as process:
         line = process.stdout.readline()
-        assert line.startswith(("serving", "linked")), f"{words} said {line}"
+        assert line.startswith("serving"), f"{words} said {line}"
         yield process
 
 
@@ -88,22 +88,32 @@ def test_what_the_compiler_of_android_10_writes(bus, program):
 
 
 def test_wrong_use_has_its_status(bus, program):
-    assert bus.run("run", "--", program("ndk-misuse"), "plain") == "as it should be\n"
+    assert bus.run("run", "--", program("ndk-by-hand"), "plain") == "as it should be\n"
 
 
-def test_the_death_of_a_service_without_a_pool(bus, program):
-    misuse = program("ndk-misuse")
-    with served(bus, misuse, "alone", "misuse.alone") as service, \
-            served(bus, misuse, "death", "misuse.alone") as client:
-        service.kill()
+def test_a_service_without_a_pool(bus, program):
+    """Its client waits for it, is called back, and has it die."""
+    by_hand = program("ndk-by-hand")
+    with served(bus, by_hand, "call", "by.hand.alone") as client, \
+            served(bus, by_hand, "alone", "by.hand.alone"):
         rest, _ = client.communicate(timeout=PATIENCE_S)
         assert (client.returncode, rest) == (0, "as it should be\n")
+
+
+def test_two_processes_of_one_name(bus, program):
+    """The later one has it, as long as it lives."""
+    words = program("ndk-by-hand"), "alone", "by.hand.both"
+    with served(bus, *words) as first, served(bus, *words) as second:
+        assert f"{second.pid} ndk-by-hand by.hand.both" in " ".join(bus.run("list").split())
+        second.kill()
+        until(lambda: "by.hand.both" not in bus.run("list"))
+        assert first.poll() is None
 
 
 def test_without_a_driver(program):
     """A sentence says what is missing; the calls fail, and the process goes on."""
     done = subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c",
-                           f"mount -t tmpfs none /dev && exec {program('ndk-misuse')} alone x"],
+                           f"mount -t tmpfs none /dev && exec {program('ndk-by-hand')} alone x"],
                           text=True, capture_output=True, check=False)
     assert "Is a Binder driver mounted" in done.stderr
     assert "AServiceManager_addService" in done.stdout and done.returncode == 0

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * misuse plain        what needs no other process: each wrong use has the status of the NDK
- * misuse alone NAME   serves NAME by one thread, without a pool
- * misuse death NAME   links to the death of NAME's object, and waits for it
+ * An interface whose parcels are written by hand.
+ *
+ * ndk-by-hand plain        what needs no other process: each wrong use has the status of the NDK
+ * ndk-by-hand alone NAME   serves NAME by one thread, without a pool
+ * ndk-by-hand call NAME    waits for NAME, is told of it, calls it, is called back, has it die, and
+ *                          is told that
  *
  * Says "as it should be", or what is not.
  */
@@ -44,21 +47,105 @@ static void on_destroy(void *data)
 	(void)data;
 }
 
-/* 1: the sum of two numbers; 2: whatever status it is given; 3: the object itself. */
+enum { MOST = 4 };
+
+/* What is passed as arrays: a whole one into memory that the reader has, texts one by one. */
+struct arrays {
+	int64_t numbers[MOST];
+	char *texts[MOST];
+	int32_t numbers_length, texts_length; /* -1: null */
+};
+
+static bool take_numbers(void *data, int32_t length, int64_t **buffer)
+{
+	struct arrays *arrays = data;
+
+	arrays->numbers_length = length;
+	*buffer = arrays->numbers;
+	return length <= MOST;
+}
+
+static bool take_texts(void *data, int32_t length)
+{
+	((struct arrays *)data)->texts_length = length;
+	return length <= MOST;
+}
+
+/* A text that is null comes with the length -1, and no place for a buffer. */
+static bool take_text(void *data, size_t index, int32_t length, char **buffer)
+{
+	if (length >= 0)
+		*buffer = ((struct arrays *)data)->texts[index] = malloc(length);
+	return true;
+}
+
+static const char *text_of(const void *data, size_t index, int32_t *length)
+{
+	const char *text = ((const struct arrays *)data)->texts[index];
+
+	*length = text ? (int32_t)strlen(text) : -1;
+	return text;
+}
+
+static binder_status_t read_arrays(const AParcel *in, struct arrays *to)
+{
+	binder_status_t status = AParcel_readInt64Array(in, to, take_numbers);
+
+	return status != STATUS_OK ? status :
+				     AParcel_readStringArray(in, to, take_texts, take_text);
+}
+
+static binder_status_t write_arrays(AParcel *out, const struct arrays *from)
+{
+	const int32_t length = from->texts_length;
+	binder_status_t status = AParcel_writeInt64Array(out, from->numbers, from->numbers_length);
+
+	return status != STATUS_OK ? status :
+				     AParcel_writeStringArray(out, length < 0 ? NULL : from, length,
+							      text_of);
+}
+
+static void free_texts(struct arrays *arrays)
+{
+	for (int i = 0; i < arrays->texts_length; i++)
+		free(arrays->texts[i]);
+}
+
+static binder_status_t serve_arrays(const AParcel *in, AParcel *out)
+{
+	struct arrays arrays = {};
+	binder_status_t status = read_arrays(in, &arrays);
+
+	if (status == STATUS_OK)
+		status = write_arrays(out, &arrays);
+	free_texts(&arrays);
+	return status;
+}
+
+static binder_status_t call_back(const AParcel *in, AParcel *out);
+
+/* The sum of two numbers; whatever status it is given; and see above. */
+enum { SUM = FIRST_CALL_TRANSACTION, FAIL, ARRAYS, CALL_BACK, DIE };
+
 static binder_status_t on_transact(AIBinder *binder, transaction_code_t code, const AParcel *in,
 				   AParcel *out)
 {
 	int32_t a = 0, b = 0;
 	binder_status_t status;
 
-	if (code == 3)
-		return AParcel_writeStrongBinder(out, binder);
+	(void)binder;
+	if (code == ARRAYS)
+		return serve_arrays(in, out);
+	if (code == CALL_BACK)
+		return call_back(in, out);
+	if (code == DIE)
+		_exit(0);
 	status = AParcel_readInt32(in, &a);
 	if (status != STATUS_OK)
 		return status;
-	if (code == 2)
+	if (code == FAIL)
 		return a;
-	if (code != 1)
+	if (code != SUM)
 		return STATUS_UNKNOWN_TRANSACTION;
 	status = AParcel_readInt32(in, &b);
 	return status == STATUS_OK ? AParcel_writeInt32(out, a + b) : status;
@@ -186,16 +273,32 @@ static binder_status_t call(AIBinder *binder, transaction_code_t code, int32_t a
 	AParcel_writeInt32(in, b);
 	status = AIBinder_transact(binder, code, &in, &out, flags);
 	IS((intptr_t)in, 0);
-	if (status == STATUS_OK && code == 1)
+	if (status == STATUS_OK && code == SUM)
 		status = AParcel_readInt32(out, sum);
 	AParcel_delete(out);
 	return status;
 }
 
+/* Calls the object that it is given. */
+static binder_status_t call_back(const AParcel *in, AParcel *out)
+{
+	int32_t sum;
+	AIBinder *other;
+	binder_status_t status = AParcel_readStrongBinder(in, &other);
+
+	if (status != STATUS_OK)
+		return status;
+	status = AIBinder_associateClass(other, define("by.hand.IPlayer")) ?
+			 call(other, SUM, 20, 22, 0, &sum) :
+			 STATUS_BAD_TYPE;
+	AIBinder_decStrong(other);
+	return status != STATUS_OK ? status : AParcel_writeInt32(out, sum);
+}
+
 static void use_objects(void)
 {
 	static const char *names[] = {"add", "fail"};
-	AIBinder_Class *class = define("misuse.IAdder"), *twin = define("misuse.IAdder");
+	AIBinder_Class *class = define("by.hand.IAdder"), *twin = define("by.hand.IAdder");
 	AIBinder *binder = AIBinder_new(class, &created), *other = AIBinder_new(class, NULL), *same;
 	AIBinder_DeathRecipient *recipient = AIBinder_DeathRecipient_new(on_destroy);
 	AIBinder_Weak *weak = AIBinder_Weak_new(binder), *clone = AIBinder_Weak_clone(weak);
@@ -205,7 +308,7 @@ static void use_objects(void)
 	IS((intptr_t)AIBinder_Class_define(NULL, on_create, on_destroy, on_transact), 0);
 	IS((intptr_t)AIBinder_Class_define("x", on_create, on_destroy, NULL), 0);
 	IS((intptr_t)AIBinder_new(NULL, NULL), 0);
-	IS(strcmp(AIBinder_Class_getDescriptor(class), "misuse.IAdder"), 0);
+	IS(strcmp(AIBinder_Class_getDescriptor(class), "by.hand.IAdder"), 0);
 	AIBinder_Class_setTransactionCodeToFunctionNameMap(class, names, 2);
 	IS(strcmp(AIBinder_Class_getFunctionName(class, 2), "fail"), 0);
 	IS((intptr_t)AIBinder_Class_getFunctionName(class, 3), 0);
@@ -284,22 +387,22 @@ static void use_statuses(void)
 /* Where there is a driver and a manager. */
 static void use_manager(void)
 {
-	AIBinder_Class *class = define("misuse.INamed");
+	AIBinder_Class *class = define("by.hand.INamed");
 	AIBinder *binder = AIBinder_new(class, NULL), *found, *other;
 	int32_t sum;
 	int file;
 
-	IS(AServiceManager_addService(NULL, "misuse"), EX_ILLEGAL_ARGUMENT);
+	IS(AServiceManager_addService(NULL, "by.hand"), EX_ILLEGAL_ARGUMENT);
 	IS(AServiceManager_addService(binder, NULL), EX_ILLEGAL_ARGUMENT);
 	IS(AServiceManager_addService(binder, ""), EX_ILLEGAL_ARGUMENT);
-	IS(AServiceManager_addService(binder, "misuse.a"), EX_NONE);
+	IS(AServiceManager_addService(binder, "by.hand.a"), EX_NONE);
 	/* Its stability is known to others by now, and stays. */
 	AIBinder_markVintfStability(binder);
-	IS((intptr_t)AServiceManager_checkService("misuse.none"), 0);
+	IS((intptr_t)AServiceManager_checkService("by.hand.none"), 0);
 	IS((intptr_t)AServiceManager_checkService(NULL), 0);
-	IS(AServiceManager_isDeclared("misuse.a"), false);
+	IS(AServiceManager_isDeclared("by.hand.a"), false);
 	IS((intptr_t)AServiceManager_openDeclaredPassthroughHal("a", "b", 0), 0);
-	found = AServiceManager_waitForService("misuse.a");
+	found = AServiceManager_waitForService("by.hand.a");
 	IS(found == binder, true);
 	AIBinder_decStrong(found);
 	/* A manager's object has no class here. */
@@ -325,7 +428,7 @@ static void use_manager(void)
 
 static int serve_alone(const char *name)
 {
-	AIBinder *binder = AIBinder_new(define("misuse.IAlone"), NULL);
+	AIBinder *binder = AIBinder_new(define("by.hand.IAlone"), NULL);
 
 	IS(ABinderProcess_setThreadPoolMaxThreadCount(0), true);
 	IS(AServiceManager_addService(binder, name), EX_NONE);
@@ -360,17 +463,93 @@ static void on_unlinked(void *cookie)
 	count(&unlinked);
 }
 
-static int wait_for_death(const char *name)
+static int registered;
+
+static void on_registered(const char *name, AIBinder *binder, void *cookie)
 {
-	AIBinder *binder = AServiceManager_waitForService(name);
-	AIBinder_Class *class = define("misuse.IAlone");
+	IS(strcmp(name, cookie), 0);
+	IS(AIBinder_isRemote(binder), true);
+	count(&registered);
+}
+
+static void wait_until(const int *what, int least)
+{
+	pthread_mutex_lock(&mutex);
+	while (*what < least)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void pass_arrays(AIBinder *binder)
+{
+	char one[] = "one";
+	struct arrays given = {{-1, 1LL << 40}, {one, NULL}, 2, 2}, back = {},
+		      none = {.texts_length = -1};
+	AParcel *in, *out = NULL;
+
+	IS(AIBinder_prepareTransaction(binder, &in), STATUS_OK);
+	IS(write_arrays(in, &given), STATUS_OK);
+	IS(write_arrays(in, &none), STATUS_OK);
+	IS(AIBinder_transact(binder, ARRAYS, &in, &out, 0), STATUS_OK);
+	IS(read_arrays(out, &back), STATUS_OK);
+	IS(back.numbers_length, 2);
+	IS(memcmp(back.numbers, given.numbers, sizeof(back.numbers)), 0);
+	IS(back.texts_length, 2);
+	IS(strcmp(back.texts[0], "one"), 0);
+	IS((intptr_t)back.texts[1], 0);
+	IS(read_arrays(out, &none), STATUS_NOT_ENOUGH_DATA);
+	free_texts(&back);
+	AParcel_delete(out);
+
+	IS(AIBinder_prepareTransaction(binder, &in), STATUS_OK);
+	none.numbers_length = 0;
+	none.texts_length = -1;
+	IS(write_arrays(in, &none), STATUS_OK);
+	IS(AIBinder_transact(binder, ARRAYS, &in, &out, 0), STATUS_OK);
+	IS(read_arrays(out, &back), STATUS_OK);
+	IS(back.numbers_length, 0);
+	IS(back.texts_length, -1);
+	AParcel_delete(out);
+}
+
+static void be_called_back(AIBinder *binder)
+{
+	AIBinder *own = AIBinder_new(define("by.hand.IPlayer"), NULL);
+	AParcel *in, *out = NULL;
+	int32_t sum = 0;
+
+	IS(AIBinder_prepareTransaction(binder, &in), STATUS_OK);
+	IS(AParcel_writeStrongBinder(in, own), STATUS_OK);
+	IS(AIBinder_transact(binder, CALL_BACK, &in, &out, 0), STATUS_OK);
+	IS(AParcel_readInt32(out, &sum), STATUS_OK);
+	IS(sum, 42);
+	AParcel_delete(out);
+	IS(AIBinder_prepareTransaction(binder, &in), STATUS_OK);
+	IS(AParcel_writeStrongBinder(in, binder), STATUS_OK);
+	IS(AIBinder_transact(binder, CALL_BACK, &in, &out, 0), STATUS_BAD_TYPE);
+	AIBinder_decStrong(own);
+}
+
+static int call_service(char *name)
+{
+	AServiceManager_NotificationRegistration *registration =
+		AServiceManager_registerForServiceNotifications(name, on_registered, name);
+	AIBinder_Class *class = define("by.hand.IAlone");
 	AIBinder_DeathRecipient *recipient = AIBinder_DeathRecipient_new(on_died);
+	AIBinder *binder;
 	int32_t sum;
 
 	ABinderProcess_startThreadPool();
+	printf("serving nothing, waiting\n");
+	fflush(stdout);
+	binder = AServiceManager_waitForService(name);
+	wait_until(&registered, 1);
+	AServiceManager_NotificationRegistration_delete(registration);
 	AIBinder_DeathRecipient_setOnUnlinked(recipient, on_unlinked);
 	IS(AIBinder_associateClass(binder, class), true);
 	IS(call(binder, 1, 1, 2, 0, &sum), STATUS_OK);
+	pass_arrays(binder);
+	be_called_back(binder);
 	IS(call(binder, 1, 1, 2, FLAG_ONEWAY, &sum), STATUS_NOT_ENOUGH_DATA);
 	IS(call(binder, 2, STATUS_DEAD_OBJECT, 0, 0, &sum), STATUS_FAILED_TRANSACTION);
 	IS(AIBinder_isAlive(binder), true);
@@ -380,12 +559,9 @@ static int wait_for_death(const char *name)
 	IS(unlinked, 1);
 	IS(AIBinder_linkToDeath(binder, recipient, &sum), STATUS_OK);
 	IS(AIBinder_linkToDeath(binder, recipient, &died), STATUS_OK);
-	printf("linked\n");
-	fflush(stdout);
-	pthread_mutex_lock(&mutex);
-	while (died < 2 || unlinked < 3)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	IS(call(binder, DIE, 0, 0, 0, &sum), STATUS_DEAD_OBJECT);
+	wait_until(&died, 2);
+	wait_until(&unlinked, 3);
 	IS(died, 2);
 	IS(unlinked, 3);
 	IS(AIBinder_isAlive(binder), false);
@@ -402,8 +578,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "alone"))
 		return serve_alone(argv[2]);
-	if (argc == 3 && !strcmp(argv[1], "death")) {
-		wait_for_death(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "call")) {
+		call_service(argv[2]);
 	} else {
 		use_parcels();
 		copy_parcels();
