@@ -23,8 +23,8 @@ FOREIGN = $(patsubst aarch64,archive-arm64,$(filter-out $(TARGET),$(ARCHS)))
 ## archive: static programs for any Linux (ARCHS="x86_64 aarch64"), and wheels, in build/archive
 archive:
 	@scripts/setup build archive $(FOREIGN)
-	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(BUILD)/copyright $(FOREIGN)
-	@packaging/archive $(BUILD)/archive $(VERSION) $(BUILD)/copyright \
+	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(NDK_LIBRARY) $(BUILD)/copyright $(FOREIGN)
+	@packaging/archive $(BUILD)/archive $(VERSION) $(BUILD)/copyright $(NDK_LIBRARY) \
 		$(foreach arch,$(ARCHS),$(arch)=$(if $(filter $(TARGET),$(arch)),$(STATIC),$(ARM64_BIN)/static))
 
 # A release tarball has it.

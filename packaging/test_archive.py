@@ -29,7 +29,8 @@ def output(*words, **how):
 def pack(out, **programs):
     """Makes the archive of the programs of each architecture. Returns its path."""
     version, = variable("VERSION")
-    output(f"{TOP}/packaging/archive", out, version, f"{TOP}/packaging/copyright.in",
+    library = built("build/lib/libbinder_ndk.so.1", "build/lib/libbinder_ndk.so.1")
+    output(f"{TOP}/packaging/archive", out, version, f"{TOP}/packaging/copyright.in", library,
            *(f"{arch}={directory}" for arch, directory in programs.items()))
     archive, = glob.glob(f"{out}/anybinder-*-linux.tar.xz")
     return archive
@@ -66,7 +67,8 @@ def test_files_of_the_archive(packed):
     wanted = {"share/man/man1/anybinder-up.1", "share/man/man8/anybinderd.8",
               "share/bash-completion/completions/anybinder", "share/zsh/site-functions/_anybinder",
               "share/fish/vendor_completions.d/anybinder.fish", "python/anybinder/bus.py",
-              "LICENSES/copyright", "CHANGELOG.md"}
+              "LICENSES/copyright", "CHANGELOG.md", f"lib/{ARCH}/libbinder_ndk.so",
+              "include/android/binder_ibinder.h"}
     assert wanted <= set(members)
     assert not [name for name in members if "__pycache__" in name]
     assert {member.uid for member in members.values()} == {0}

@@ -3,14 +3,15 @@
 #
 # test.sh DIR [SUITE]...: checks the package anybinder in DIR by lintian, and in clean Debian roots
 # (default: bookworm trixie) with their own systemd: installed, used, upgraded under load, as an
-# ordinary user's service, removed and purged; then its tests by autopkgtest. Needs root and the
-# network.
+# ordinary user's service, removed and purged; then its tests by autopkgtest; and a program that is
+# compiled with the packages of the C API. Needs root and the network.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 root_tool=$top/scripts/debian-root.sh
 dir=$(cd "$1" && pwd)
 shift
 deb=$(ls "$dir"/anybinder_*_*.deb | head -1)
+ndk=$(ls "$dir"/libbinder-ndk{1,-dev}_*.deb)
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
 tap_logs=$dir/logs
@@ -54,7 +55,7 @@ prepare() { # SUITE
 			--no-install-recommends systemd systemd-sysv dbus dbus-user-session \
 			libpam-systemd procps >/dev/null && useradd -m tester' || return
 	mkdir "$root/opt/tree" && cp -r "$top/debian" "$root/opt/tree/" &&
-		cp "$deb" "$root/opt/first.deb" || return
+		cp "$deb" "$root/opt/first.deb" && cp $ndk "$root/opt/" || return
 	make_later
 }
 
@@ -131,6 +132,16 @@ run_autopkgtest() {
 			--no-built-binaries /opt/first.deb . -- null'
 }
 
+# A client of the service manager that runs.
+compile_ndk() {
+	apt install gcc libc6-dev pkgconf /opt/libbinder-ndk*.deb && shell 'cd /opt
+		printf "%s\n" "#include <android/binder_manager.h>" \
+			"int main(void) { return !AServiceManager_checkService(\"manager\"); }" \
+			>found.c
+		gcc found.c -o found $(pkg-config --cflags --libs binder_ndk)
+		./found'
+}
+
 test_suite() { # SUITE
 	local name
 	tap_command "$1-root" prepare "$1"
@@ -148,6 +159,7 @@ test_suite() { # SUITE
 		grep MODE=0666 /etc/default/anybinder; anybinder list"
 	tap_command "$1-load-went-on" load_went_on
 	tap_command "$1-user-service" service user-service
+	tap_command "$1-ndk" compile_ndk
 	tap_command "$1-remove" apt remove anybinder
 	tap_command "$1-is-removed" is_gone
 	tap_command "$1-purge" apt purge anybinder
@@ -158,7 +170,7 @@ test_suite() { # SUITE
 
 trap leave EXIT
 "$top/scripts/setup" package-test
-tap_command lintian lintian --fail-on error,warning "$deb"
+tap_command lintian lintian --fail-on error,warning "$deb" $ndk
 [ $# -gt 0 ] || set -- bookworm trixie
 for suite; do
 	test_suite "$suite"

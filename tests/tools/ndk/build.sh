@@ -24,4 +24,5 @@ done >"$out/all.cpp"
 # What the compiler writes ends a function without a return, and has pragmas of clang.
 g++ -std=c++17 -O0 -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-return-type \
 	-fsanitize=address -DBINDER_STABILITY_SUPPORT -I ../../../tools/ndk/include -I "$out" \
-	"$out/all.cpp" -o "$program" -L "${library%/*}" -lbinder_ndk "-Wl,-rpath,${library%/*}" -pthread
+	"$out/all.cpp" -o "$program" \
+	-L "${library%/*}" -lbinder_ndk "-Wl,-rpath,${library%/*}" -pthread

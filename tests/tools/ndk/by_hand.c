@@ -500,16 +500,6 @@ static void pass_arrays(AIBinder *binder)
 	IS(read_arrays(out, &none), STATUS_NOT_ENOUGH_DATA);
 	free_texts(&back);
 	AParcel_delete(out);
-
-	IS(AIBinder_prepareTransaction(binder, &in), STATUS_OK);
-	none.numbers_length = 0;
-	none.texts_length = -1;
-	IS(write_arrays(in, &none), STATUS_OK);
-	IS(AIBinder_transact(binder, ARRAYS, &in, &out, 0), STATUS_OK);
-	IS(read_arrays(out, &back), STATUS_OK);
-	IS(back.numbers_length, 0);
-	IS(back.texts_length, -1);
-	AParcel_delete(out);
 }
 
 static void be_called_back(AIBinder *binder)
