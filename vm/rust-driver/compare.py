@@ -27,7 +27,7 @@ FAILED = re.compile(r"^not ok (?:\d+ )?(?:- )?(\w+)", re.MULTILINE)
 # Of a boot, in wall time; and of a test on the Rust driver, which keeps many of them waiting for
 # what does not come. A test that fails unexpectedly has a second try with the usual limit.
 LIMIT_S = "7200"
-RUST_TEST_LIMIT_S = "30"
+RUST_TEST_LIMIT_S = "10"
 TRANSCRIPTS = OUTPUT + "/scripts"
 UNKNOWN = "not explained"
 # Class -> of the step, of the C driver's line, of the Rust driver's line. The first that fits.
