@@ -3,6 +3,7 @@
 programs of build/bin stand for static programs, which take minutes to build."""
 import glob
 import os
+import pathlib
 import platform
 import shutil
 import stat
@@ -110,14 +111,21 @@ def test_programs_need_no_library(static):
         assert "INTERP" not in text and "NEEDED" not in text, name
 
 
+# Starts everything, calls, and stops; a user's daemon is in a user namespace of its own.
+DEMO = ("anybinder", "demo", "--calls", "100")
+# Another C library, in whose root nothing of this machine's runs.
+MUSL = "/lib/ld-musl-x86_64.so.1"
+LAUNCHER = "#include <unistd.h>\nint main(int c, char **v) { return execv(v[1], v + 1) + c; }\n"
+
+
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("root")
 @pytest.mark.parametrize("uid", [0, 1234])
-def test_root_with_nothing_in_it(static, uid):
-    """But /proc, /dev/fuse, /dev/null and a directory. `demo` starts everything, calls, and stops;
-    a user's daemon is in a user namespace of its own."""
-    output(f"{TOP}/scripts/setup", "package-test")
+@pytest.mark.parametrize("library", ["no library", "musl"])
+def test_root_with_nothing_in_it(static, uid, library):
+    """But /proc, /dev/fuse, /dev/null and a directory; or also musl and a program that needs it."""
+    output(f"{TOP}/scripts/setup", "package-test", "musl")
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         root = ["bwrap", "--tmpfs", "/", "--proc", "/proc"]
@@ -126,10 +134,38 @@ def test_root_with_nothing_in_it(static, uid):
             os.chmod(f"{directory}/{name}", 0o666)
             root += ["--dev-bind", f"{directory}/{name}", f"/dev/{name}"]
         shutil.copytree(static, f"{directory}/programs")
-        text = output(*as_user(uid, *root, "--ro-bind", f"{directory}/programs", "/programs",
-                               "--tmpfs", "/free", "--setenv", "TMPDIR", "/free",
-                               "/programs/anybinder", "demo", "--calls", "100"))
-        assert "all steps passed" in text
+        launcher = []
+        if library == "musl":
+            pathlib.Path(f"{directory}/launch.c").write_text(LAUNCHER, encoding="ascii")
+            launcher = ["/programs/launch"]
+            output("musl-gcc", "-o", directory + launcher[0], f"{directory}/launch.c")
+            root += ["--ro-bind", os.path.realpath(MUSL), MUSL]
+        root += ["--ro-bind", f"{directory}/programs", "/programs", "--tmpfs", "/free",
+                 "--setenv", "TMPDIR", "/free", *launcher]
+        demo = as_user(uid, *root, f"/programs/{DEMO[0]}", *DEMO[1:])
+        assert "all steps passed" in output(*demo)
+        without = [word for word in demo if word not in ("--proc", "/proc")]
+        done = subprocess.run(without, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode and "/proc is not mounted." in done.stderr, done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@pytest.mark.usefixtures("root")
+@pytest.mark.parametrize("suite", ["bullseye", "bookworm", "trixie", "sid"])
+def test_archive_in_a_root_of_debian(static, tmp_path, suite):
+    """As it is unpacked there, as root and as an ordinary user."""
+    tool, root = f"{TOP}/scripts/debian-root.sh", str(tmp_path / "root")
+    archive = pack(tmp_path / "out", **{ARCH: static})
+    try:
+        output(tool, "make", suite, root)
+        output("tar", "-xJf", archive, "--strip-components=1", "-C", f"{root}/opt")
+        program = f"/opt/bin/{ARCH}/{DEMO[0]}"
+        for uid in (0, 1234):
+            text = output(tool, "enter", root, *as_user(uid, program, *DEMO[1:]))
+            assert "all steps passed" in text, text
+    finally:
+        output(tool, "remove", root)
 
 
 @pytest.mark.long

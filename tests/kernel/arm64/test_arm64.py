@@ -17,6 +17,13 @@ status=$?
 "$@" down
 exit $status"""
 
+FIRST_CALL = """set -- "$0" --mount /run/m --state-dir /run/s
+"$@" --timeout 300 up
+"$@" demo-service &
+"$@" --timeout 300 wait anybinder.demo.IAddInts/default
+"$@" --timeout 300 call anybinder.demo.IAddInts/default 1 i32 1 i32 2
+"$@" --timeout 300 down"""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def programs():
@@ -63,3 +70,11 @@ def test_real_clients_on_the_daemon(suite, guest):
 def test_real_clients_on_the_module(suite, guest):
     suite(guest(3600, f"{BIN}/client-tests", "--timeout", "900", "--manager", f"{BIN}/rsb_hub",
                 "--insecure-allow-all", driver="module"), timeout=4000)
+
+
+def test_archive(guest):
+    """Its programs, which need nothing of the root, serve a call."""
+    program = built("build/arm64/bin/static/anybinder", "archive-arm64")
+    done = subprocess.run(guest(1500, "sh", "-ec", FIRST_CALL, program), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    assert not done.returncode and "00000003" in done.stdout, done.stdout
