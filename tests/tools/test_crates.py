@@ -12,24 +12,20 @@ CRATES = ("anybinder", "anybinder-bench", "anybinder-cli", "anybinder-client", "
           "anybinder-rpc", "anybinder-servicemanager")
 
 
-def cargo_test(*words):
-    """Runs `cargo test` for all crates."""
+@pytest.fixture(scope="module")
+def executables():
+    """The test programs of each crate, by the directory of the crate."""
     selected = [word for crate in CRATES for word in ("-p", crate)]
     with untimed(), lock("make"):
         done = subprocess.run(
             [os.environ.get("CARGO", "cargo"), "test", "--quiet", "--release", "--locked",
-             "--manifest-path", "tools/Cargo.toml", *selected, *words], cwd=TOP, text=True,
+             "--manifest-path", "tools/Cargo.toml", *selected, "--no-run",
+             "--message-format=json"], cwd=TOP, text=True,
             env={**environment(), "CARGO_TARGET_DIR": variable("CARGO_TARGET_DIR")[0]},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def executables():
-    """The test programs of each crate, by the directory of the crate."""
     found = {}
-    for line in cargo_test("--no-run", "--message-format=json").splitlines():
+    for line in done.stdout.splitlines():
         message = json.loads(line)
         if message.get("executable") and message["profile"]["test"]:
             directory = os.path.dirname(message["manifest_path"])
@@ -49,8 +45,3 @@ def test_crate(executables, crate):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env={**os.environ, "CARGO_MANIFEST_DIR": directory}, check=False)
         assert done.returncode == 0 and "test result: ok" in done.stdout, done.stdout
-
-
-@pytest.mark.xdist_group("crates")
-def test_examples_of_documentation():
-    cargo_test("--doc")
