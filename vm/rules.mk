@@ -33,9 +33,10 @@ build/vm/init-arm64: vm/init.c
 #   vm-debug-kasan-KERNEL  kernels built here with KASAN, lockdep, kmemleak and fault injection
 #   vm-debug-kcsan-KERNEL  the same with KCSAN. Building each takes ten minutes on two CPUs the first
 #                          time.
+#   vm-debug-lockdep-7.1   with lockdep alone: a kernel of which Debian has the source and no modules
 
 VM_DEBUG_TIMEOUT_S ?= 5400
-VM_DEBUG_KERNELS ?= 6.1 6.12 newest
+VM_DEBUG_KERNELS ?= 6.1 6.12 6.18 newest
 # Options of anybinder-conformance, e.g. --filter 'txn_*'
 VM_DEBUG_OPTIONS ?=
 # Number of differential scripts, and of processes killed by a storm
@@ -48,7 +49,8 @@ VM_DEBUG_RUN = vm/run --driver module --memory 2048 --timeout $(VM_DEBUG_TIMEOUT
 $(BIN)/vm-fail-nth: LDFLAGS += -static
 $(BIN)/vm-fail-nth: $(addprefix $(OBJ)/,vm/debug/fail_nth.o tests/lib/binder.o tests/lib/binder_port.o)
 
-VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm-debug-kcsan-%)
+VM_DEBUG_BUILT := $(VM_DEBUG_KERNELS:%=vm-debug-kasan-%) $(VM_DEBUG_KERNELS:%=vm-debug-kcsan-%) \
+	vm-debug-lockdep-7.1
 .PHONY: vm-debug vm-debug-stock $(VM_DEBUG_BUILT) $(VM_DEBUG_KERNELS:%=vm-debug-stock-%)
 
 # vm-debug: the module on debug kernels, which are built if needed

@@ -3,12 +3,12 @@
 # Build a debug kernel: Debian's source of one of vm/kernels.tsv without the exports that Debian
 # adds, with a set of checkers enabled. Takes about ten minutes on two cores, once.
 #
-#   vm/debug/kernel.sh CHECKERS/KERNEL       (kasan or kcsan; 6.1, 6.12 or newest)
+#   vm/debug/kernel.sh CHECKERS/KERNEL       (kasan, kcsan or lockdep; 6.1, 6.12 or newest)
 #
 # Leaves in build/vm/CHECKERS/KERNEL the same files as vm/fetch (vmlinux, config, release,
 # headers/build), except that vmlinux is a compressed image, which QEMU boots as well. It is rebuilt
 # when the configuration, the list of exports or the source changes. The source is unpacked in
-# build/vm/debug/KERNEL, once for both.
+# build/vm/debug/KERNEL, once for all.
 #
 # The optional and forbidden symbols of host/linux/symbols are those that mainline does not export;
 # on these kernels they are missing.
@@ -64,7 +64,7 @@ if [ -e "$out/built" ] && [ "$(cat "$out/built")" = "$wanted" ]; then
 	exit 0
 fi
 mkdir -p "$objects" "$out/modules" "$top/build/vm/debug"
-# The source is that of two kernels.
+# The source is that of several kernels.
 exec 9>> "$tree.lock"
 flock 9
 rm -f "$out/built" "$out/release"
