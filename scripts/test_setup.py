@@ -49,9 +49,12 @@ def setup(tmp_path):
                  id="apt fails"),
     pytest.param(["demo"], {"apt_get": "exit 100"}, 1,
                  r"apt-get update failed; using the existing package lists", id="update fails"),
-    pytest.param(["demo"], {"id": "echo 1000", "sudo": "exit 1"}, 1,
-                 r"^setup: need root to run apt-get; as root, once: scripts/setup demo$",
+    pytest.param(["demo"], {"id": "echo 1000", "sudo": "exit 1"}, 0,
+                 r"^setup: missing, and only root can install packages: .*fuse3.*\n"
+                 r"setup: going on with what is there; as root, once: scripts/setup demo$",
                  id="no root"),
+    pytest.param(["build"], {"id": "echo 1000", "sudo": "exit 1", "cargo": "exit 1"}, 1,
+                 r"^setup: cargo is missing", id="no root and no cargo"),
 ])
 def test_setup(setup, headings, how, status, wanted):
     got, output = setup(*headings, **how)
