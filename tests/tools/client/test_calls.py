@@ -48,6 +48,45 @@ def test_values_from_files(bus):
             assert served.calls.all()[-1].data == numbers
 
 
+
+LOOSE = """package test;
+interface ILoose {
+    Bundle bundle(in Bundle b);
+    @nullable PersistableBundle own(in @nullable PersistableBundle b);
+    Map map(in Map m);
+    List list(in List l);
+}
+"""
+VALUES = ('{"i":7,"l":{"long":5000000000},"d":0.5,"s":"x","t":true,"n":null,"a":{"int[]":[1,2]},'
+          '"b":{"byte[]":"hex:0102"},"in":{"PersistableBundle":{"k":["v",{"float":0.25}]}},'
+          '"p":{"type 4":"hex:01020304"}}')
+
+
+@pytest.mark.parametrize("method, value", [
+    ("bundle", VALUES), ("bundle", "{}"), ("own", VALUES), ("own", "null"), ("map", VALUES),
+    ("map", '[[1,"one"],[{"long":2},[null]]]'), ("list", '[1,"a",[false,1.5]]')])
+def test_values_that_say_their_types(bus, method, value):
+    """What is sent comes back, and is shown, as it was written."""
+    aidl = os.path.join(bus.scratch, "ILoose.aidl")
+    with open(aidl, "w", encoding="ascii") as file:
+        file.write(LOOSE)
+    name = "test.loose"
+
+    def echo(call):
+        return Parcel().i32(0).raw(call.data[len(Parcel(descriptor="test.ILoose").data):])
+
+    with service(bus.path(), name, "test.ILoose", dict.fromkeys(range(1, 5), echo)):
+        assert bus.call(name, method, value, aidl=aidl) == value
+        if bus.is_kernel:
+            return
+        done = bus.execute(bus.program, "trace", "--json", "--payload=all", "--aidl", aidl, "--",
+                           bus.program, "call", "--aidl", aidl, name, method, value)
+    calls = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    call, = [call for call in calls if call["method"] == method]
+    assert [*call["request"]["arguments"].values()] == [json.loads(value)], call
+    assert call["reply"]["result"] == json.loads(value), call
+
+
 def test_call_with_objects(bus):
     contains(bus.ask("echoBinder", PEER), '"handle":')
     contains(bus.ask("makeCounter"), '"handle":')

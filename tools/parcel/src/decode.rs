@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a parcel to JSON. Whatever the bytes are, reading ends with a value or an error that says
 //! where it stopped to fit.
+mod loose;
+
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::Body;
 use crate::budget::{Budget, MAX_DEPTH};
@@ -254,6 +256,7 @@ impl<'a> Decoder<'a> {
             Kind::RawFile => self.object(false)?,
             Kind::File => self.file()?,
             Kind::Holder => self.holder(depth)?,
+            Kind::Loose(kind) => return self.loose(*kind, depth),
             Kind::Declared(entry) => return self.declared(entry, depth),
         })
     }

@@ -2,10 +2,12 @@
 //! From JSON to a parcel. The formats are those of Android 13 and newer: every value takes a
 //! multiple of 4 bytes, strings are UTF-16 with their length, arrays have their length, parcelables
 //! their size, a null has a marker of its own.
+mod loose;
+
 use crate::aidl::library::{Entry, Library};
 use crate::aidl::syntax::{Body, Field};
 use crate::budget::{MAX_DEPTH, MAX_PARCEL};
-use crate::types::{Kind, Type};
+use crate::types::{Kind, Loose, Type};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_BINDER};
 use anybinder_driver::level::Level;
 use anybinder_driver::parcel::{put_padded, put_string16};
@@ -316,8 +318,15 @@ impl<'a> Encoder<'a> {
                 Some((_, number)) => parcel.file(&format!("/proc/self/fd/{number}")),
                 None => parcel.file(text(name, value)?),
             },
-            Kind::RawFile => parcel.object(Object::File(text(name, value)?.into())),
+            Kind::RawFile => match numbered(value, &["fd"]) {
+                Some((_, number)) => {
+                    let path = format!("/proc/self/fd/{number}");
+                    parcel.object(Object::File(path.into()));
+                }
+                None => parcel.object(Object::File(text(name, value)?.into())),
+            },
             Kind::Holder => return Err("a ParcelableHolder can only be null here".into()),
+            Kind::Loose(kind) => return self.loose(*kind, value, depth),
             Kind::Declared(entry) => return self.declared(entry, value, depth),
             number => return self.number(number, name, value),
         }
@@ -354,8 +363,12 @@ impl<'a> Encoder<'a> {
             Kind::Holder => parcel
                 .data
                 .extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-            Kind::String16 | Kind::String8 if kind.is_nullable => parcel.word(u32::MAX),
-            Kind::File | Kind::Declared(_) if kind.is_nullable => parcel.word(0),
+            Kind::String16 | Kind::String8 | Kind::Loose(Loose::Map | Loose::List)
+                if kind.is_nullable =>
+            {
+                parcel.word(u32::MAX);
+            }
+            Kind::File | Kind::Loose(_) | Kind::Declared(_) if kind.is_nullable => parcel.word(0),
             _ => return Err("null stands where the type is not nullable".into()),
         }
         Ok(())
@@ -530,6 +543,8 @@ pub fn empty(kind: &Type) -> Value {
         Kind::Bool => Value::from(false),
         Kind::String16 | Kind::String8 => Value::from(""),
         Kind::Binder | Kind::Holder => Value::Null,
+        Kind::Loose(Loose::List) => Value::Array(Vec::new()),
+        Kind::Loose(_) => Value::Object(Map::new()),
         Kind::Declared(entry) if !matches!(entry.declaration.body, Body::Enum { .. }) => {
             Value::Object(Map::new())
         }

@@ -5,7 +5,9 @@ use crate::decode::Decoder;
 use crate::encode::{Encoder, Object, Parcel};
 use crate::scratch::Scratch;
 use crate::status;
+use crate::types::{Kind, Loose, Type};
 use crate::words;
+use anybinder_driver::abi::OBJECT_SIZE;
 use serde_json::{json, Value};
 
 const SOURCE: &str = "package t;
@@ -269,4 +271,117 @@ fn a_parcel_cut_at_any_word_is_read_as_far_as_it_goes() {
     }
     let text_at = whole.windows(4).position(|four| four == b"s\0o\0").unwrap();
     assert_eq!(read(text_at + 8).0["text"], "some");
+}
+
+const LOOSE: &str = "package t;
+interface J {
+    parcelable All {
+        Bundle bundle; @nullable PersistableBundle other; Map map; List list; @nullable Map none;
+        @nullable List absent; FileDescriptor file;
+    }
+    parcelable Bundle2 { int own; }
+}";
+
+fn loose(value: &Value) -> Result<(Vec<u8>, Value), String> {
+    let scratch = Scratch::new(&[("J.aidl", LOOSE)]);
+    let library = scratch.library();
+    let kind = Type::of(Kind::Declared(library.find("t.J.All").unwrap()));
+    let mut encoder = Encoder {
+        parcel: Parcel::default(),
+        library: Some(&library),
+    };
+    encoder.value(&kind, value, 0)?;
+    // A file's place is filled by who sends the parcel.
+    let data = encoder.parcel.data;
+    let mut decoder = Decoder::new(&data[..data.len() - OBJECT_SIZE], Some(&library));
+    decoder.is_cut = true;
+    let value = decoder.value(&kind, 0)?;
+    Ok((data, value))
+}
+
+#[test]
+fn values_that_say_their_types_go_and_come() {
+    let values = json!({
+        "text": "t", "int": -7, "long": {"long": 5_000_000_000_i64}, "wide": 2.0, "yes": true,
+        "nothing": null, "float": {"float": 0.1}, "nan": {"double": "NaN"}, "byte": {"byte": -1},
+        "short": {"short": 3}, "char": {"char": "x"}, "bytes": {"byte[]": "hex:0102"},
+        "texts": {"String[]": ["a", null]}, "ints": {"int[]": [1, 2]},
+        "longs": {"long[]": [1, -1]}, "flags": {"boolean[]": [true, false]},
+        "doubles": {"double[]": [0.5]}, "binder": {"IBinder": null},
+        "inner": {"PersistableBundle": {"a": {"Bundle": {}}}},
+        "list": [1, "b", [null]], "map": {"Map": [[1, "one"], [true, {"long": 2}]]},
+        "parcelable": {"type 4": "hex:01020304"}, "no text": {"String": null},
+    });
+    let all = json!({
+        "bundle": values, "other": {"key": 1}, "map": values, "list": [values["list"], 7],
+        "none": null, "absent": null,
+    });
+    let given = json!({"file": {"fd": 0}});
+    let given = [all.clone(), given].iter().fold(json!({}), |mut sum, one| {
+        let sum_map = sum.as_object_mut().unwrap();
+        sum_map.extend(one.as_object().unwrap().clone());
+        sum
+    });
+    let (_, found) = loose(&given).unwrap();
+    assert_eq!(found, all);
+    // Empty ones, and null where it may stand.
+    let empty = json!({
+        "bundle": {}, "other": null, "map": {}, "list": [], "none": null, "absent": null,
+    });
+    let file = json!({"file": {"fd": 0}});
+    assert_eq!(loose(&file).unwrap().1, empty);
+}
+
+#[test]
+fn loose_values_that_do_not_fit_are_named() {
+    for (value, error) in [
+        (
+            json!({"bundle": {"a": {"wrong": 1}}}),
+            "bundle.a: \"wrong\" is no value with its type",
+        ),
+        (
+            json!({"bundle": {"a": {"int[]": ["x"]}}}),
+            "bundle.a.int[][0]: \"x\" is not a value",
+        ),
+        (
+            json!({"map": [[1]]}),
+            "map[0]: [[1]] is not a value of type Map",
+        ),
+        (json!({"list": {}}), "list: {} is not a value of type List"),
+        (
+            json!({"list": null}),
+            "list: null stands where the type is not nullable",
+        ),
+    ] {
+        let found = loose(&value).unwrap_err();
+        assert!(found.starts_with(error), "{found}");
+    }
+}
+
+/// As libbinder's PersistableBundle writes it; a body that is not understood is read as bytes.
+#[test]
+fn a_bundle_is_written_as_libbinder_does() {
+    let kind = Type::of(Kind::Loose(Loose::PersistableBundle));
+    let library = Library::default();
+    let mut encoder = Encoder {
+        parcel: Parcel::default(),
+        library: Some(&library),
+    };
+    encoder.value(&kind, &json!({"ab": 7}), 0).unwrap();
+    let words: [u32; 8] = [1, 24, 0x4c44_4e44, 1, 2, 0x0062_0061, 0, 1];
+    let bytes: Vec<u8> = words
+        .iter()
+        .chain(&[7])
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    assert_eq!(encoder.parcel.data, bytes);
+    let mut wrong = bytes.clone();
+    wrong[28] = 77;
+    let read = |bytes: &[u8]| Decoder::new(bytes, Some(&library)).value(&kind, 0);
+    assert_eq!(read(&bytes).unwrap(), json!({"ab": 7}));
+    let hex = "hex:010000000200000061006200000000004d00000007000000";
+    assert_eq!(read(&wrong).unwrap(), json!(hex));
+    for size in 0..bytes.len() {
+        assert!(read(&bytes[..size]).is_err(), "{size}");
+    }
 }

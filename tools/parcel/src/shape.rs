@@ -81,6 +81,14 @@ fn plain(kind: &Kind) -> Shape {
     }
 }
 
+/// Where objects are in bundles, maps and lists, their values alone say.
+fn check_shaped(kind: &Type) -> Result<(), String> {
+    match &kind.kind {
+        Kind::Loose(_) => Err(format!("a {} has no shape", kind.kind.aidl_name())),
+        _ => Ok(()),
+    }
+}
+
 impl Maker<'_> {
     fn new(library: &Library) -> Maker<'_> {
         Maker {
@@ -114,6 +122,7 @@ impl Maker<'_> {
         let library = self.library;
         let shapes = fields.iter().map(|field| {
             let kind = library.kind_of(entry, &field.kind)?;
+            check_shaped(&kind)?;
             Ok(self.shape(&kind))
         });
         shapes.collect()
@@ -158,6 +167,7 @@ impl Maker<'_> {
         let library = self.library;
         let mut shape_of = |written: &TypeName| -> Result<(Type, Shape), String> {
             let kind = library.kind_of(entry, written)?;
+            check_shaped(&kind)?;
             let shape = self.shape(&kind);
             Ok((kind, shape))
         };

@@ -31,8 +31,19 @@ pub enum Kind {
     /// A descriptor without the words around it.
     RawFile,
     Holder,
+    /// A bundle, or a map or a list of which only the values say what they are.
+    Loose(Loose),
     /// A parcelable, union or enum.
     Declared(Arc<Entry>),
+}
+
+/// A type whose values say in the parcel what they are (`loose`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loose {
+    Bundle,
+    PersistableBundle,
+    Map,
+    List,
 }
 
 /// A kind, and the arrays around it.
@@ -45,7 +56,7 @@ pub struct Type {
 }
 
 /// The types that `.aidl` files need not declare, by their names there.
-const BUILT_IN: [(&str, Kind); 15] = [
+const BUILT_IN: [(&str, Kind); 23] = [
     ("void", Kind::Void),
     ("boolean", Kind::Bool),
     ("byte", Kind::Byte),
@@ -61,6 +72,17 @@ const BUILT_IN: [(&str, Kind); 15] = [
     ("android.os.ParcelFileDescriptor", Kind::File),
     ("FileDescriptor", Kind::RawFile),
     ("ParcelableHolder", Kind::Holder),
+    ("Bundle", Kind::Loose(Loose::Bundle)),
+    ("android.os.Bundle", Kind::Loose(Loose::Bundle)),
+    ("PersistableBundle", Kind::Loose(Loose::PersistableBundle)),
+    (
+        "android.os.PersistableBundle",
+        Kind::Loose(Loose::PersistableBundle),
+    ),
+    ("Map", Kind::Loose(Loose::Map)),
+    ("java.util.Map", Kind::Loose(Loose::Map)),
+    ("List", Kind::Loose(Loose::List)),
+    ("java.util.List", Kind::Loose(Loose::List)),
 ];
 
 /// The types of the command line, their names first.
@@ -109,6 +131,9 @@ impl Kind {
     pub fn aidl_name(&self) -> &str {
         match self {
             Kind::Declared(entry) => &entry.name,
+            Kind::Loose(Loose::PersistableBundle) => "PersistableBundle",
+            Kind::Loose(Loose::Map) => "Map",
+            Kind::Loose(Loose::List) => "List",
             _ => first_name(self, BUILT_IN.iter().chain(&WORDS)),
         }
     }

@@ -160,7 +160,7 @@ pub fn word_value(kind: &Type, word: &str) -> Result<Value, String> {
         });
     }
     match &kind.kind {
-        Kind::Declared(_) if has_parts(kind) => json(),
+        Kind::Declared(_) | Kind::Loose(_) if has_parts(kind) => json(),
         _ if word.starts_with('"') => json(),
         _ => Ok(Value::from(word)),
     }
@@ -170,6 +170,7 @@ pub fn word_value(kind: &Type, word: &str) -> Result<Value, String> {
 fn has_parts(kind: &Type) -> bool {
     let is_whole = match &kind.kind {
         Kind::Declared(entry) => matches!(entry.declaration.body, Body::Enum { .. }),
+        Kind::Loose(_) => false,
         _ => true,
     };
     !kind.dimensions.is_empty() || !is_whole

@@ -8,7 +8,7 @@ use super::entry::FileScope;
 use super::sources::{Rank, Roots, Source, Sources};
 use super::syntax::{self, Body, Declaration, Method, TypeName};
 use crate::budget::{Budget, MAX_ARRAY, MAX_DEPTH};
-use crate::types::{Kind, Type};
+use crate::types::{Kind, Loose, Type};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -248,13 +248,18 @@ impl Library {
         let mut dimensions = self.dimensions(within, written)?;
         let last = written.path.rsplit('.').next().unwrap_or_default();
         let kind = match (Kind::built_in(&written.path), written.arguments.as_slice()) {
-            (Some(kind), _) => kind,
-            (None, [element]) if last == "List" => {
+            (_, [element]) if last == "List" => {
                 let element = self.type_of(within, element)?;
                 dimensions.push(None);
                 dimensions.extend(element.dimensions);
                 element.kind
             }
+            (Some(Kind::Loose(_)), [_, ..]) => {
+                let what = format!("only Java writes and reads a {last} with these types");
+                return Err(what.into());
+            }
+            (Some(Kind::Loose(kind)), []) => self.loose_kind(within, &written.path, kind),
+            (Some(kind), _) => kind,
             (None, _) if last == "CharSequence" => {
                 let what = "a CharSequence has styles, and only Java writes and reads it";
                 return Err(what.to_string().into());
@@ -269,6 +274,13 @@ impl Library {
             dimensions,
             is_nullable: written.is_nullable,
         })
+    }
+
+    /// A type that a file may declare under the same name.
+    fn loose_kind(&self, within: &Entry, path: &str, kind: Loose) -> Kind {
+        let own = self.resolve(within, path);
+        let own = own.filter(|own| !matches!(own.declaration.body, Body::Opaque));
+        own.map_or(Kind::Loose(kind), Kind::Declared)
     }
 
     fn declared_kind(&self, within: &Entry, path: &str) -> Result<Kind, String> {

@@ -74,7 +74,7 @@ impl Values<'_> {
             Kind::Binder => Value::from(self.name),
             Kind::File | Kind::RawFile => Value::from(FILE),
             Kind::Declared(entry) => return self.declared(entry, depth),
-            Kind::Void | Kind::Holder => empty(kind),
+            Kind::Void | Kind::Holder | Kind::Loose(_) => empty(kind),
         })
     }
 
