@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder status`: what is running, whichever command started it, and what to do about what is
 //! not. A dead service manager counts as much as a dead daemon.
+use crate::command::instance::container::android;
 use anybinder_cli::error::{Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::place::Place;
@@ -288,7 +289,11 @@ fn print_managers(status: &Status) {
     }
     let has = |device: &str| status.managers.iter().any(|one| one.device == device);
     if status.devices.iter().any(|device| device == "binder") && !has("binder") {
-        say("no service manager on binder; `anybinder up` starts one");
+        let who = match android::brings_managers() {
+            true => "Android in a container brings one",
+            false => "`anybinder up` starts one",
+        };
+        say(format_args!("no service manager on binder; {who}"));
     }
 }
 

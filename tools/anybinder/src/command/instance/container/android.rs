@@ -56,6 +56,11 @@ fn is_set() -> bool {
     setting(&text, "ANDROID").is_some_and(|value| !value.is_empty())
 }
 
+/// Whether Android in a container is set up, whose service managers the devices are for.
+pub fn brings_managers() -> bool {
+    is_set() || Path::new(CONFIG).exists()
+}
+
 /// The names of the three devices: those that Waydroid has noted, or would take now.
 fn waydroid_names(config: Option<&str>, exists: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let name = |(device, all): &(&str, [&str; 4])| {
@@ -95,7 +100,8 @@ fn node_check(mount: &Mount, name: &str) -> Check {
         return Check::no("node", format!("{shown} does not exist"), advice);
     };
     if found.permissions().mode() & 0o006 != 0o006 {
-        let advice = "MODE=0666 in /etc/default/anybinder, or `anybinder up --mode 0666`";
+        let advice = "ANDROID=yes or MODE=0666 in /etc/default/anybinder, or `anybinder up --mode \
+                      0666`";
         return Check::no("node", format!("{shown} is not for all users"), advice);
     }
     match device(mount, name) {
@@ -186,7 +192,7 @@ pub fn checks(mount: &Mount, tool: Tool) -> Result<Vec<Check>> {
 ///
 /// * `answering`: the devices with a service manager
 pub fn in_the_way(mount: &Mount, answering: &[String]) -> Vec<Check> {
-    if !is_set() && !Path::new(CONFIG).exists() {
+    if !brings_managers() {
         return Vec::new();
     }
     let devices = names()

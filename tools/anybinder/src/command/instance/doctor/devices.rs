@@ -4,6 +4,7 @@
 //! a process that is abandoned when it takes too long. Where nothing is served, a daemon is started
 //! in a temporary directory and tried in the same way.
 use super::finding::{Check, State};
+use crate::command::instance::container::android;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::interrupt;
 use anybinder_mount::device_check::{Depth, DeviceCheck, ManagerState, Passing, DEVICES_MAX};
@@ -69,6 +70,7 @@ fn without_manager(mount: &Mount, device: &str) -> Check {
     }
     let text = format!("{device}: opened and mapped; it has no service manager");
     let advice = match device == FIRST_DEVICE {
+        _ if android::brings_managers() => "Android in a container brings its own".to_string(),
         true => "`anybinder up` starts one".to_string(),
         false => format!(
             "nothing to do if no program uses it; else `anybinder servicemanager --device {device}`"
@@ -222,6 +224,7 @@ fn verdict_of(mount: &Mount, devices: &[DeviceCheck]) -> (String, Option<Kind>) 
         .filter(has_none)
         .any(|one| one.device == FIRST_DEVICE)
     {
+        true if android::brings_managers() => "; Android in a container brings service managers",
         true => "; `anybinder up` starts the service manager that is missing on binder",
         false => "",
     };
