@@ -3,10 +3,11 @@
 //! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
 mod crossings;
 mod drawing;
+mod gone;
 mod live;
 pub mod model;
 mod page;
-mod restarted;
+mod successors;
 
 use crate::command::observing::system::methods;
 use crate::command::observing::system::past::Past;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder graph --serve`: the page on a loopback address, which looks again each second as long
 //! as it is open. A word in its address, which nobody can guess, lets in who was told it.
+use super::gone::Gone;
 use super::model::{self, Graph};
-use super::restarted::Gone;
 use super::{page, Arguments};
 use crate::command::observing::page_server::{Asked, Page, Server};
 use crate::command::observing::system::known::Known;

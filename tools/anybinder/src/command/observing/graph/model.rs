@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The graph: processes, and what one has to do with another.
 //! The state says which process has a handle of which node, and which thread waits for whom.
-use super::restarted::Successors;
+use super::successors::Successors;
 use crate::command::observing::system::backlog::{self, Backlog};
 use crate::command::observing::system::known::Known;
 use crate::command::observing::system::meter::{Calls, Latency, Measured, Meter};
-use crate::command::observing::system::methods::Methods;
+use crate::command::observing::system::methods::{Methods, MANAGER};
 use crate::command::observing::system::nodes::Nodes;
 use crate::command::observing::system::past::{Past, NOT_RECORDED};
 use crate::command::observing::system::text::{called, short_time};
@@ -20,9 +20,6 @@ use anybinder_parcel::aidl::Library;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
-
-/// The service manager's own name.
-pub const MANAGER: &str = "manager";
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Process {

@@ -51,7 +51,7 @@ const CALLBACKS: [(&str, &str); 4] = [
 ];
 
 /// The name under which a service manager registers itself.
-const MANAGER: &str = "manager";
+pub const MANAGER: &str = "manager";
 const HIDL_MANAGER: (&str, &str) = ("android.hidl.manager@", "::IServiceManager");
 
 /// The name of a method, whose type is called like it.

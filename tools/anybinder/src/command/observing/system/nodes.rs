@@ -126,6 +126,10 @@ impl Nodes {
             processes = state()?;
             self.seen = self.objects(&processes);
         }
+        // What services have said of their interfaces by now.
+        if let Some(interfaces) = &mut self.interfaces {
+            interfaces.collect(Duration::ZERO);
+        }
         let of_handle: HashMap<u32, &String> = self
             .held
             .iter()
