@@ -2,7 +2,6 @@
 """What all tests of the tools need."""
 import os
 import shutil
-import subprocess
 import tempfile
 
 import pytest

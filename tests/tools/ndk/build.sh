@@ -13,7 +13,7 @@ write="$aidl --lang=ndk --structured --transaction_names -I aidl -o $out -h $out
 
 case $name in
 hard-peer)
-	$write --min_sdk_version=34 $(ls aidl/hard/*.aidl | grep -v IStable)
+	$write --min_sdk_version=34 $(find aidl/hard -name '*.aidl' ! -name 'IStable*' | sort)
 	$write --stability=vintf --version=3 --hash=abcdef --log aidl/hard/IStable.aidl
 	;;
 old-peer) $write --version 2 aidl/old/*.aidl ;;
