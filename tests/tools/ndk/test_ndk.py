@@ -150,7 +150,7 @@ executable('small', 'small.c', dependencies: dependency('binder_ndk'))
 # How the library is found: a file, what it has, and the command that builds out/small.
 WAYS = {
     "pkg-config": ("none", "",
-                   "mkdir out && gcc small.c -o out/small $(pkg-config --cflags --libs binder_ndk)"),
+                   "mkdir out; gcc small.c -o out/small $(pkg-config --cflags --libs binder_ndk)"),
     "cmake": ("CMakeLists.txt", BY_CMAKE,
               "cmake -S . -B out -DCMAKE_PREFIX_PATH=$PWD && cmake --build out"),
     "meson": ("meson.build", BY_MESON, "meson setup out && ninja -C out"),
