@@ -61,6 +61,27 @@ pub fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*four))
 }
 
+/// All whole words.
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    let all = (0..bytes.len()).step_by(4);
+    all.map_while(|offset| word(bytes, offset)).collect()
+}
+
+/// The numbers of the objects of a type: handles or descriptors.
+///
+/// * `offsets`: where objects are
+pub fn objects_of<'p>(
+    data: &'p [u8],
+    offsets: &'p [u64],
+    kind: u32,
+) -> impl Iterator<Item = u32> + 'p {
+    let places = offsets.iter().filter_map(|at| usize::try_from(*at).ok());
+    places.filter_map(move |at| {
+        let whole = data.get(at..at.checked_add(OBJECT_SIZE)?)?;
+        word(whole, 8).filter(|_| word(whole, 0) == Some(kind))
+    })
+}
+
 /// Appends bytes, and zeros up to a multiple of 4.
 pub fn put_padded(data: &mut Vec<u8>, bytes: &[u8]) {
     data.extend_from_slice(bytes);

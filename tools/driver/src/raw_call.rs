@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calls that a thread makes: sent, waited for, and what comes meanwhile is served.
-use crate::abi::{TransactionData, OBJECT_SIZE, TF_ONE_WAY, TF_STATUS_CODE, TYPE_FD, TYPE_HANDLE};
+use crate::abi::{TransactionData, TF_ONE_WAY, TF_STATUS_CODE, TYPE_FD, TYPE_HANDLE};
 use crate::driver::{Driver, Event};
-use crate::parcel::{word, Parcel};
+use crate::parcel::{objects_of, Parcel};
 use rsbinder::StatusCode;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -45,16 +45,8 @@ impl Outcome {
 }
 
 impl Reply {
-    /// The values of its objects of a type: handles or descriptors.
     fn objects(&self, kind: u32) -> impl Iterator<Item = u32> + '_ {
-        let places = self.offsets.iter();
-        let places = places.map(|at| usize::try_from(*at).unwrap_or(usize::MAX));
-        let whole = places.filter(|at| {
-            let end = at.checked_add(OBJECT_SIZE);
-            end.is_some_and(|end| end <= self.data.len())
-        });
-        let those = whole.filter(move |at| word(&self.data, *at) == Some(kind));
-        those.filter_map(|at| word(&self.data, at + 8))
+        objects_of(&self.data, &self.offsets, kind)
     }
 }
 

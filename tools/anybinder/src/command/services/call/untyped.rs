@@ -7,6 +7,7 @@ use anybinder_cli::output::say;
 use anybinder_client::device;
 use anybinder_client::raw::Reply;
 use anybinder_client::raw_manager::RawManager;
+use anybinder_driver::parcel;
 use anybinder_mount::context::Context;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Encoder, Format, Parcel};
@@ -251,12 +252,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         let decoded = decode(name, (&reply.data, format), &parts)?;
         return show_decoded(context, arguments, decoded);
     }
-    let words = reply.data.chunks_exact(4);
     let raw = RawReply {
         size: reply.data.len(),
-        words: words
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
-            .collect(),
+        words: parcel::words(&reply.data),
     };
     context.show(&raw, print_raw);
     Ok(ExitCode::SUCCESS)

@@ -128,19 +128,3 @@ impl Judge for RuleJudge {
         std::process::exit(LOST);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_chooses_its_share_and_the_same_calls_each_time() {
-        let chosen = |seed| (0..1000).filter(move |number| chance(seed, *number) < 0.1);
-        let counts = [1, 2, 3].map(|seed| chosen(seed).count());
-        assert!(
-            counts.iter().all(|count| (60..140).contains(count)),
-            "{counts:?}"
-        );
-        assert!(chosen(1).eq(chosen(1)) && !chosen(1).eq(chosen(2)));
-    }
-}

@@ -5,6 +5,7 @@ use super::Interface;
 use crate::command::services::call::write_typed;
 use crate::command::testing::random::Random;
 use anybinder_cli::error::{Error, Result};
+use anybinder_driver::parcel;
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::encode::{empty, Format, Parcel};
@@ -37,18 +38,8 @@ fn kinds(interface: &Interface, called: &Called) -> Result<Vec<Type>> {
 
 /// A word as a shell reads it.
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._:/@%+,-".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-fn words_of(data: &[u8]) -> Vec<u32> {
-    let words = data.chunks_exact(4);
-    words
-        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
-        .collect()
+    // No word of a command line has the character that cannot be quoted.
+    shlex::try_quote(word).unwrap_or_default().into_owned()
 }
 
 impl Attempt {
@@ -72,7 +63,7 @@ impl Attempt {
         }
         let plan = typed.parcel(interface, Format::default())?;
         // An object at another place is no object.
-        let words = words_of(&plan.data);
+        let words = parcel::words(&plan.data);
         Ok(match plan.objects.is_empty() {
             true => typed.malformed(words, random),
             false => typed,
@@ -192,31 +183,5 @@ impl Attempt {
             (Arguments::Typed(_), None) => {}
         }
         words.join(" ")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_quoted_words_as_they_are() {
-        assert_eq!(quoted("a.b/c:1"), "a.b/c:1");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's \"$HOME\""), "'it'\\''s \"$HOME\"'");
-    }
-
-    #[test]
-    fn malformed_calls_are_the_same_with_the_same_seed() {
-        let typed = Attempt {
-            code: 3,
-            arguments: Arguments::Typed(Vec::new()),
-        };
-        let of = |seed| {
-            let mut random = Random::new(seed);
-            format!("{:?}", typed.malformed(vec![1, 2, 3], &mut random))
-        };
-        assert_eq!(of(1), of(1));
-        assert!((2..9).any(|seed| of(seed) != of(1)));
     }
 }

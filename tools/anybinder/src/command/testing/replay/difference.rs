@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Replies as values, and what differs between two.
+use anybinder_driver::parcel::words;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
@@ -79,9 +80,7 @@ pub fn answer(
                     bytes.fill(0);
                 }
             }
-            let words = data.chunks_exact(4);
-            let words = words.map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
-            Answer::Values(json!({ "words": words.collect::<Vec<_>>() }))
+            Answer::Values(json!({ "words": words(&data) }))
         }
     }
 }
