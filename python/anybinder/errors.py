@@ -28,34 +28,6 @@ class AidlException(BinderError):
         return f"!{type(self).__name__}{text}"
 
 
-class Security(AidlException):
-    """The caller may not do this."""
-
-
-class BadParcelable(AidlException):
-    """A parcelable cannot be read."""
-
-
-class IllegalArgument(AidlException):
-    """A value is not accepted."""
-
-
-class NullPointer(AidlException):
-    """Something is null that must not be."""
-
-
-class IllegalState(AidlException):
-    """It is not possible now."""
-
-
-class NetworkMainThread(AidlException):
-    """The network is used where nothing may wait."""
-
-
-class UnsupportedOperation(AidlException):
-    """The service does not do this."""
-
-
 class ServiceSpecific(AidlException):
     """An error of the service itself.
 
@@ -94,6 +66,19 @@ class Status(BinderError):
 
 class Unanswered(BinderError):
     """The kit itself was used wrongly, or cannot do what it was asked for: its text says why."""
+
+
+def _exception(name: str, text: str) -> type[AidlException]:
+    return type(name, (AidlException,), {"__doc__": text})
+
+
+Security = _exception("Security", "The caller may not do this.")
+BadParcelable = _exception("BadParcelable", "A parcelable cannot be read.")
+IllegalArgument = _exception("IllegalArgument", "A value is not accepted.")
+NullPointer = _exception("NullPointer", "Something is null that must not be.")
+IllegalState = _exception("IllegalState", "It is not possible now.")
+NetworkMainThread = _exception("NetworkMainThread", "The network is used where nothing may wait.")
+UnsupportedOperation = _exception("UnsupportedOperation", "The service does not do this.")
 
 
 def _status(name: str, number: int, text: str) -> type[Status]:

@@ -12,12 +12,12 @@ a callback or a name for an object. A byte array that is returned is a text, "he
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import itertools
 import json
 import os
-import queue
 import signal
 import subprocess
 import tempfile
@@ -60,6 +60,13 @@ class Call:
     context: str | None
     is_oneway: bool
 
+    @classmethod
+    def of(cls, text: bytes) -> Call:
+        """As a line of `anybinder --json fake` tells it."""
+        line = json.loads(text)
+        names = "call", "method", "arguments", "pid", "uid", "context", "oneway"
+        return cls(*[line[name] for name in names])
+
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it."""
@@ -88,66 +95,95 @@ def _spec(value: Any) -> str:
 
 
 class _Process:
-    """One `anybinder fake`, which is spoken to by lines of JSON."""
+    """One `anybinder fake`, which is spoken to by lines of JSON.
 
-    def __init__(self, bus: Command, on_call: Callable[[_Process, dict], Any], *words: str):
+    Whoever waits for a line reads what there is, or waits until another thread has read it: no
+    line is handed from thread to thread where one thread makes all calls.
+    """
+
+    def __init__(self, bus: Command, on_call: Callable[[_Process, bytes], Any], *words: str):
         self.on_call = on_call
+        self.ids = itertools.count(1)
+        self.answers: dict[int | None, dict] = {}
+        self.writing = threading.Lock()
+        self.turn = threading.Condition()
+        self.is_read = self.is_serving = self.has_ended = False
+        self.rest = b""
         with tempfile.TemporaryFile("w+") as said:
             self.process = subprocess.Popen(
                 [*bus.before, bus.program, "--json", "fake", *words, "-"], env=bus.environment,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
-            self.ids = itertools.count(1)
-            self.answers: dict[int, queue.SimpleQueue] = {}
-            self.lock = threading.Lock()
-            assert self.process.stdout
-            first = self.process.stdout.readline()
-            if not first:
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0)
+            assert self.process.stdin and self.process.stdout
+            self.input, self.output = self.process.stdin, self.process.stdout
+            self._read_until(lambda: self.is_serving)
+            if not self.is_serving:
                 self.process.wait()
                 said.seek(0)
                 raise errors.Unanswered(_message(said.read()))
-        threading.Thread(target=self._read, daemon=True).start()
 
-    def _read(self) -> None:
-        assert self.process.stdout
-        for text in self.process.stdout:
-            line = json.loads(text)
-            if "call" in line:
-                self.on_call(self, line)
-            elif waiting := self.answers.pop(line.get("id") or 0, None):
-                waiting.put(line)
-        for waiting in list(self.answers.values()):
-            waiting.put({"error": "the process has ended"})
+    def read_always(self) -> None:
+        """Reads also where nobody waits for a line, from now on."""
+        threading.Thread(target=self._read_until, args=(lambda: False,), daemon=True).start()
+
+    def _read_until(self, is_done: Callable[[], Any]) -> None:
+        """Reads lines until a condition holds or the process has ended."""
+        with self.turn:
+            while not (is_done() or self.has_ended):
+                if self.is_read:
+                    self.turn.wait()
+                    continue
+                self.is_read = True
+                self.turn.release()
+                try:
+                    data = self.output.read(1 << 16)
+                finally:
+                    self.turn.acquire()
+                    self.is_read = False
+                    self.turn.notify_all()
+                *lines, self.rest = (self.rest + data).split(b"\n")
+                for text in lines:
+                    self._take(text)
+                self.has_ended = not data
+
+    def _take(self, text: bytes) -> None:
+        if text.startswith(b'{"call":'):
+            self.on_call(self, text)
+            return
+        line = json.loads(text)
+        if "id" in line:
+            self.answers[line["id"]] = line
+        self.is_serving |= "serving" in line
 
     def write(self, line: dict) -> None:
         data = json.dumps(line).encode() + b"\n"
-        assert self.process.stdin
-        with self.lock:
-            self.process.stdin.write(data)
-            self.process.stdin.flush()
+        with self.writing:
+            while data:
+                data = data[self.input.write(data):]
 
-    def expect(self, **line: Any) -> queue.SimpleQueue:
-        """Writes a line. Returns where the line that answers it will be."""
-        number, waiting = next(self.ids), queue.SimpleQueue()
-        self.answers[number] = waiting
-        try:
+    def begin(self, **line: Any) -> int:
+        """Writes a line. Returns the number of the line that will answer it."""
+        number = next(self.ids)
+        with contextlib.suppress(OSError):
             self.write({"id": number, **line})
-        except OSError:
-            waiting.put({"error": "the process has ended"})
-        return waiting
+        return number
+
+    def answer(self, number: int) -> dict:
+        """The line that answers the one with this number. Raises the error that it tells."""
+        self._read_until(lambda: number in self.answers)
+        line = self.answers.pop(number, None) or {"error": "the process has ended"}
+        if error := errors.of_line(line):
+            raise error
+        return line
 
     def ask(self, **line: Any) -> dict:
         """The line that answers another. Raises the error that it tells."""
-        answer = self.expect(**line).get(timeout=10 * PATIENCE_S)
-        if error := errors.of_line(answer):
-            raise error
-        return answer
+        return self.answer(self.begin(**line))
 
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
-        assert self.process.stdin
         with contextlib.suppress(OSError):
-            self.process.stdin.close()
+            self.input.close()
 
 
 def _message(text: str) -> str:
@@ -163,6 +199,8 @@ class _Answering:
 
     def __init__(self) -> None:
         self._calls: list[Call] = []
+        # As they came: nobody waits until they are read.
+        self._texts_of_calls: collections.deque[bytes] = collections.deque()
         self._functions: dict[str, Callable] = {}
 
     def _process_of(self) -> _Process:
@@ -177,6 +215,8 @@ class _Answering:
         """The calls that came so far, in their order."""
         with contextlib.suppress(errors.Unanswered):
             self._process_of().ask(flush=True)
+        while self._texts_of_calls:
+            self._calls.append(Call.of(self._texts_of_calls.popleft()))
         return list(self._calls)
 
     def answers(self, method: str, *values: Any, after: float = 0) -> None:
@@ -203,12 +243,11 @@ class _Answering:
         """A method answers with an exception from now on."""
         self.answers(method, error)
 
-    def _came(self, process: _Process, line: dict) -> None:
-        call = Call(line["call"], line["method"], line["arguments"], line["pid"], line["uid"],
-                    line["context"], line["oneway"])
-        self._calls.append(call)
-        if line.get("asks"):
-            threading.Thread(target=self._answer, args=(process, call), daemon=True).start()
+    def _came(self, process: _Process, text: bytes) -> None:
+        self._texts_of_calls.append(text)
+        if b'"asks":true' in text:
+            args = process, Call.of(text)
+            threading.Thread(target=self._answer, args=args, daemon=True).start()
 
     def _answer(self, process: _Process, call: Call) -> None:
         function = self._functions.get(call.method)
@@ -232,10 +271,10 @@ class _Answering:
 class Fake(_Answering):
     """A service that answers as told, in a process of its own (see Binder.fake)."""
 
-    def __init__(self, bus: Command, name: str, words: Sequence[str], answers: dict[str, Any]):
+    def __init__(self, binder: Binder, name: str, words: Sequence[str], answers: dict[str, Any]):
         super().__init__()
         self.name = name
-        self._bus = bus
+        self._binder = binder
         self._words = list(words)
         self._texts: dict[str, str] = {}
         for method, value in answers.items():
@@ -247,7 +286,10 @@ class Fake(_Answering):
 
     def _start(self) -> _Process:
         answers = [f"{method}={text}" for method, text in self._texts.items()]
-        return _Process(self._bus, self._came, *self._words, self.name, *answers)
+        process = _Process(self._binder.bus, self._came, *self._words, self.name, *answers)
+        process.read_always()
+        self._binder.look_up_anew()
+        return process
 
     def _process_of(self) -> _Process:
         return self._process
@@ -288,7 +330,8 @@ class Client:
 
     A method takes arguments by place or by name, and returns the result; where arguments return
     something, too, a tuple of the result and of those by their names. An object that is returned
-    is a Client, a file is an open file.
+    is a Client, a file is an open file. The service is looked up at the first call and kept, as
+    other clients do, until it is dead or a fake or a disturbance begins or ends.
     """
 
     def __init__(self, process: _Process, target: str | dict, interface: str | None = None):
@@ -336,7 +379,7 @@ class Callback(_Answering):
     def __init__(self, process: _Process, interface: str, answers: dict[str, Any]):
         super().__init__()
         self._process = process
-        made = process.ask(object={"interface": interface, "asks": True})
+        made = process.ask(object={"interface": interface})
         self._number = made["object"]
         for method, value in answers.items():
             self.answers(method, value)
@@ -397,7 +440,7 @@ class Binder:
         for option, value in (("--interface", interface), ("--answers", answers_file),
                               ("--from", recording)):
             words += [option, value] if value else []
-        fake = Fake(self.bus, name, words, answers)
+        fake = Fake(self, name, words, answers)
         self._stack.callback(fake.dies)
         return fake
 
@@ -409,9 +452,15 @@ class Binder:
             self._clients[words] = process
         return self._clients[words]
 
-    def _came(self, process: _Process, line: dict) -> None:
+    def look_up_anew(self) -> None:
+        """Clients look their services up anew before their next calls."""
+        for process in self._clients.values():
+            with contextlib.suppress(OSError):
+                process.write({"forget": True})
+
+    def _came(self, process: _Process, text: bytes) -> None:
         # pylint: disable-next=protected-access
-        self._callbacks[process, line["service"]]._came(process, line)
+        self._callbacks[process, json.loads(text)["service"]]._came(process, text)
 
     def client(self, name: str, *, aidl: Any = None, interface: str | None = None) -> Client:
         """A client of a service, which need not be there yet."""
@@ -420,6 +469,7 @@ class Binder:
     def callback(self, interface: str, *, aidl: Any = None, **answers: Any) -> Callback:
         """An object that is passed to a service by a client with the same @aidl."""
         process = self._client_process(aidl)
+        process.read_always()
         callback = Callback(process, interface, answers)
         number = callback.reference()["object"]
         self._callbacks[process, f"object {number}"] = callback
@@ -470,9 +520,11 @@ class Binder:
             first = proxy.stdout.readline()
             if " is disturbed by process " not in first:
                 raise errors.Unanswered(first + proxy.stdout.read())
+            self.look_up_anew()
             try:
                 yield proxy
             finally:
                 # It gives the name back.
                 proxy.send_signal(signal.SIGINT)
                 proxy.wait(PATIENCE_S)
+                self.look_up_anew()

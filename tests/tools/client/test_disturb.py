@@ -77,6 +77,7 @@ def test_all_else_is_passed_on(bus):
         notes = bus.file("notes", 9)
         assert len(bus.ask("readFiles", f'["{notes}", "{notes}"]')) > 2
         contains(bus.ask("openText", "x"), '"path":"/memfd:')
+        bus.run("dump", PEER)
         for number in range(20):
             bus.ask("post", str(number))
         until(lambda: bus.ask("posted") == str(list(range(20))).replace(" ", ""))

@@ -99,9 +99,10 @@ def test_many_callers_wait_for_a_function_at_once(binder, peer):
 def test_ten_thousand_calls_at_once(binder):
     fake = binder.fake(PEER, add=1)
     client = binder.client(PEER)._process    # pylint: disable=protected-access
-    answers = [client.expect(call={"to": PEER, "method": "add", "arguments": [n, 0]})
-               for n in range(10_000)]
-    assert {answer.get(timeout=120)["result"] for answer in answers} == {1}
+    client.read_always()
+    begun = [client.begin(call={"to": PEER, "method": "add", "arguments": [n, 0]})
+             for n in range(10_000)]
+    assert {client.answer(number)["result"] for number in begun} == {1}
     assert sorted(one.arguments["a"] for one in fake.calls) == list(range(10_000))
 
 
@@ -147,6 +148,25 @@ def test_a_callback_before_the_reply(binder, peer):
         assert [one.arguments for one in callback.calls] == [{"value": 4}]
         process.stdout.readline()
         assert process.stdout.readline() == "called callback.onValue(value: 4)\n"
+
+
+def test_more_calls_than_threads_wait_for_a_callback(binder, peer):
+    """The lines with the answers of the callback are read all the same."""
+    go, results = threading.Event(), []
+    callback = binder.callback("anybinder.test.ICallback", onValue=lambda value: go.wait() and 4)
+    with binder.bus.started("fake", "--aidl", AIDL, PEER,
+                            "callBack=5 !call(callback.onValue(4))") as process:
+        callers = [threading.Thread(target=lambda: results.append(peer.callBack(callback, 1)))
+                   for _ in range(80)]
+        process.stdout.readline()
+        for caller in callers:
+            caller.start()
+        for _ in range(60):
+            process.stdout.readline()
+        go.set()
+        for caller in callers:
+            caller.join()
+    assert results == [5] * 80
 
 
 def test_objects_parcelables_and_files(binder, peer, tmp_path):
@@ -214,9 +234,16 @@ def test_a_program_and_a_trace(binder):
 
 
 def test_a_service_is_disturbed(binder, peer):
+    """The trace names the process before the service, which calls with the caller's priority."""
     binder.fake(PEER, add=1)
-    with binder.disturb(PEER, fail="DEAD_OBJECT"), pytest.raises(errors.DeadObject):
-        peer.add(0, 0)
+    with binder.disturb(PEER, method="99", dead=True), binder.trace() as calls:
+        words = ["nice", "-n", "5", binder.bus.program, "call", "--aidl", AIDL, PEER, "add", "1",
+                 "2"]
+        binder.bus.execute(*words)
+    from_proxy = [one for one in calls if one["from"]["process"] == "binder-disturb"]
+    assert from_proxy, calls
+    if os.getuid() == 0:    # who may raise it again
+        assert {one["priority"] for one in from_proxy} == {f"nice {os.nice(0) + 5}"}
     with binder.disturb(PEER, exception='ServiceSpecific(3, "full")'), \
             pytest.raises(errors.ServiceSpecific, match="3, full"):
         peer.add(0, 0)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An answer as it is written on a command line: values as `anybinder call` takes them, and words
 //! behind a `!`. A value that has such a word in it stands in quotes.
-use crate::methods::Interface;
+use crate::methods::{taken, Interface};
 use crate::step::{CallBack, Step};
 use anybinder_parcel::aidl::library::Called;
-use anybinder_parcel::aidl::syntax::{Direction, TypeName};
+use anybinder_parcel::aidl::syntax::TypeName;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::words::word_value;
@@ -201,10 +201,7 @@ impl Reader<'_> {
         called: &Called,
         text: &str,
     ) -> Outcome<Map<String, Value>> {
-        let taken = called.method.arguments.iter();
-        let taken: Vec<_> = taken
-            .filter(|one| one.direction != Direction::Out)
-            .collect();
+        let taken: Vec<_> = taken(called).collect();
         let given = parts(text);
         if given.len() != taken.len() {
             let (name, wanted) = (&called.method.name, taken.len());
@@ -307,40 +304,5 @@ impl Reader<'_> {
         }
         steps.push(step);
         Ok(steps)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exceptions_have_a_text_and_a_code() {
-        let full = exception("ServiceSpecific(42, \"full, really\")").unwrap();
-        assert_eq!((full.code, full.service_code), (-8, Some(42)));
-        assert_eq!(full.message.as_deref(), Some("full, really"));
-        assert_eq!(exception("!Security").unwrap().message, None);
-        let plain = exception("Security(not you, not now)").unwrap();
-        assert_eq!(plain.message.as_deref(), Some("not you, not now"));
-        for wrong in ["ServiceSpecific(\"x\")", "Security(", "Insecurity"] {
-            assert!(exception(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn words_end_where_their_brackets_do() {
-        let found = pieces("1 !after(2s) !then !Security(\"a) b\")").unwrap();
-        let words = found.iter().filter_map(|piece| match piece {
-            Piece::Word(word, given) => Some((word.as_str(), given.as_deref())),
-            Piece::Value(_) => None,
-        });
-        let wanted = [
-            ("after", Some("2s")),
-            ("then", None),
-            ("Security", Some("\"a) b\"")),
-        ];
-        assert!(words.eq(wanted));
-        assert_eq!(key_and_value("add(\"=\")=7"), Some(("add(\"=\")", "7")));
-        assert!(pieces("!Security(\"a").is_err());
     }
 }

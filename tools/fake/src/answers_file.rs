@@ -6,7 +6,6 @@ use crate::answer_text::{key_and_value, with_arguments, Reader};
 use crate::methods::Interface;
 use crate::prepared::{Answers, Behaviour, Writer};
 use crate::serve::Fake;
-use crate::step::Step;
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_driver::driver::Driver;
 use anybinder_parcel::aidl::Library;
@@ -98,12 +97,6 @@ impl Script {
     }
 }
 
-/// The steps of an answer: as text, or as a program writes them.
-pub enum Given<'a> {
-    Text(&'a str),
-    Steps(&'a [Step]),
-}
-
 /// Answers that are read, for the objects that have them.
 #[derive(Default)]
 pub struct Collected(HashMap<String, (Arc<Behaviour>, Answers)>);
@@ -116,7 +109,7 @@ impl Collected {
         &mut self,
         (fake, library, driver): (&Arc<Fake>, &Library, &RefCell<&mut Driver>),
         behaviour: &Arc<Behaviour>,
-        (key, given): (&str, Given),
+        (key, text): (&str, &str),
     ) -> std::result::Result<(), String> {
         let (path, condition) = with_arguments(key)?;
         let (owner, method) = match path.rsplit_once('.') {
@@ -136,14 +129,7 @@ impl Collected {
             interface: of,
             called,
         };
-        let read;
-        let steps = match given {
-            Given::Steps(steps) => steps,
-            Given::Text(text) => {
-                read = reader.steps(text).map_err(named)?;
-                &read
-            }
-        };
+        let steps = reader.steps(text).map_err(named)?;
         let when = condition
             .map(|text| reader.condition(text))
             .transpose()
@@ -154,7 +140,7 @@ impl Collected {
             called,
             find: &|name| fake.find(library, &mut driver.borrow_mut(), name),
         };
-        let sequence = writer.sequence(when.as_ref(), steps);
+        let sequence = writer.sequence(when.as_ref(), &steps);
         let sequence =
             sequence.map_err(|misfit| format!("{method}{}: {}", misfit.path, misfit.what))?;
         let code = called.code;
@@ -190,8 +176,8 @@ pub fn collect(
         let bad = |err: String| Error::usage(format!("{}{err}.", line.place));
         let parts = key_and_value(&line.text);
         let (key, text) = parts.ok_or_else(|| bad(format!("{} is no METHOD=ANSWER", line.text)))?;
-        let given = (key, Given::Text(text));
-        let added = collected.add((fake, library, &driver), &behaviours[line.service], given);
+        let of = &behaviours[line.service];
+        let added = collected.add((fake, library, &driver), of, (key, text));
         added.map_err(bad)?;
     }
     Ok(collected)

@@ -24,6 +24,9 @@ const WAITING: usize = 1 << 14;
 /// After calls that are answered already, others are gathered for so long.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// So many bytes of lines are printed at once.
+const GATHERED: usize = 1 << 16;
+
 /// A call that came.
 pub struct Record {
     pub object: Arc<Object>,
@@ -184,8 +187,16 @@ fn plain(text: String) -> String {
     }
 }
 
+/// Prints whole lines, and no line of another thread between them. Without a reader the service
+/// goes on.
+fn print(lines: &mut Vec<u8>) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(lines).and_then(|()| stdout.flush());
+    lines.clear();
+}
+
 fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) {
-    let mut stdout = BufWriter::new(std::io::stdout());
+    let mut lines = Vec::new();
     let mut log = outputs.log.map(BufWriter::new);
     let mut next = None;
     while let Some(entry) = next.take().or_else(|| entries.recv().ok()) {
@@ -205,17 +216,19 @@ fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) 
             Entry::Line(_, line) if outputs.json => line.to_string(),
             Entry::Line(text, _) => text,
             Entry::Flush(told) => {
-                let _ = stdout.flush();
+                print(&mut lines);
                 let _ = log.as_mut().map(Write::flush);
                 let _ = told.send(());
                 continue;
             }
         };
-        // Without a reader the service goes on.
-        let _ = writeln!(stdout, "{}", plain(text));
+        lines.extend_from_slice(plain(text).as_bytes());
+        lines.push(b'\n');
         next = entries.try_recv().ok();
+        if next.is_none() || lines.len() > GATHERED {
+            print(&mut lines);
+        }
         if next.is_none() {
-            let _ = stdout.flush();
             let _ = log.as_mut().map(Write::flush);
             // Nobody waits for these lines: a caller that goes on need not wake this thread.
             if !is_awaited {
@@ -246,6 +259,13 @@ impl Journal {
     pub fn line(&self, text: impl Into<String>, json: Value) {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = sender.1.send(Entry::Line(text.into(), json));
+    }
+
+    /// Prints a line that somebody waits for, before lines that are gathered.
+    pub fn at_once(&self, line: &Value) {
+        let mut text = plain(line.to_string()).into_bytes();
+        text.push(b'\n');
+        print(&mut text);
     }
 
     /// Waits until everything is written.

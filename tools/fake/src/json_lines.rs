@@ -3,96 +3,69 @@
 //! of these members; what comes of it is a line with the same `id`.
 //!
 //! * `answer`: the number of a call that asks; the other members are those of a `Step`
-//! * `answers`: new answers by methods, each a text, a `Step` or a list of them; `of`: the service
+//! * `answers`: new answers by methods, as on a command line; `of`: the service
 //! * `call`: a call to make (`client::Request`)
-//! * `object`: a new object of the `interface`, with `answers`; or one that asks
+//! * `object`: a new object of the `interface`, which asks what to answer
 //! * `call_back`: a call of an object that a client has given (`step::CallBack`); `of`: to which
 //! * `flush`: nothing; the calls that came before are printed before the line that answers this one
-use crate::answers_file::{Collected, Given};
-use crate::client::{Client, Request};
+//! * `forget`: the services that calls have found are looked up anew; no line answers this one
+use crate::answers_file::Collected;
+use crate::bus::Failure;
+use crate::client::{self, Request};
 use crate::methods::Interface;
 use crate::prepared::{self, Behaviour, Writer};
 use crate::serve::{lock, Fake};
 use crate::step::{CallBack, Step};
 use anybinder_driver::driver::Driver;
 use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use std::cell::RefCell;
-use std::io::BufRead;
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufRead, BufReader, Stdin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
 
-/// The most calls that are made at the same time; more wait for their turn.
-const MOST_CALLS: usize = 64;
+/// The most threads that read lines and make calls; more calls wait for their turn.
+const MOST_THREADS: usize = 64;
+
+#[derive(Deserialize)]
+struct Asked {
+    interface: String,
+}
 
 type Outcome<T> = Result<T, String>;
-/// A call to make, with the `id` of its line.
-type Task = (
-    Value,
-    Box<dyn FnOnce(&Arc<Fake>, &mut Driver) -> Value + Send>,
-);
+/// What takes longer than to read its line: a call to make.
+type Task = Box<dyn FnOnce(&Arc<Fake>, &mut Driver) -> Value + Send>;
 
 fn read<T: DeserializeOwned>(value: Value) -> Outcome<T> {
     serde_json::from_value(value).map_err(|err| err.to_string())
 }
 
-/// The threads that make calls.
-struct Callers {
-    tasks: Sender<Task>,
-    waiting: Arc<Mutex<Receiver<Task>>>,
-    /// Calls that are made or wait, and threads.
-    open: Arc<AtomicUsize>,
-    threads: usize,
-}
-
-impl Callers {
-    fn new() -> Callers {
-        let (tasks, waiting) = channel();
-        Callers {
-            tasks,
-            waiting: Arc::new(Mutex::new(waiting)),
-            open: Arc::default(),
-            threads: 0,
-        }
-    }
-
-    fn call(&mut self, fake: &Arc<Fake>, driver: &Driver, task: Task) {
-        let open = self.open.fetch_add(1, Ordering::SeqCst);
-        if open >= self.threads && self.threads < MOST_CALLS {
-            self.threads += 1;
-            let (fake, mut driver) = (fake.clone(), driver.for_another_thread());
-            let (waiting, open) = (self.waiting.clone(), self.open.clone());
-            std::thread::spawn(move || loop {
-                let taken = lock(&waiting).recv();
-                let Ok((id, make)) = taken else { return };
-                let line = make(&fake, &mut driver);
-                // What others may need the space of.
-                let _ = driver.flush();
-                open.fetch_sub(1, Ordering::SeqCst);
-                say(&fake, &id, line);
-            });
-        }
-        // The receiver lives as long as this.
-        let _ = self.tasks.send(task);
-    }
-}
-
 /// Prints the line that answers another.
 fn say(fake: &Fake, id: &Value, mut line: Value) {
     line["id"] = id.clone();
-    fake.journal.line(String::new(), line);
+    fake.journal.at_once(&line);
 }
 
-pub struct Controlled<'a> {
-    pub fake: &'a Arc<Fake>,
-    pub driver: Driver,
+/// The threads take turns: one reads lines until one of them is a call, and makes it itself, so
+/// that no call is handed from thread to thread. Another one reads on meanwhile. The last one that
+/// reads makes no call: what it reads may be the answer that all others wait for.
+pub struct Controlled {
+    fake: Arc<Fake>,
     /// The service that is meant where none is said.
-    pub first: Option<Arc<Behaviour>>,
-    pub client: Arc<Client>,
+    first: Option<Arc<Behaviour>>,
+    input: Mutex<BufReader<Stdin>>,
+    /// Threads that read lines or wait for their turn to, and all of them.
+    readers: AtomicUsize,
+    threads: AtomicUsize,
+    /// Calls for which there was no thread.
+    waiting: Mutex<VecDeque<(Value, Task)>>,
+    ended: Sender<Option<String>>,
 }
 
-impl Controlled<'_> {
+impl Controlled {
     /// What `of` names: a service, or the number of an object.
     fn behaviour(&self, of: Option<Value>) -> Outcome<Arc<Behaviour>> {
         let bus = &self.fake.bus;
@@ -109,49 +82,36 @@ impl Controlled<'_> {
     }
 
     /// Sets answers by methods.
-    fn set(&mut self, behaviour: &Arc<Behaviour>, answers: Value) -> Outcome<()> {
-        let answers: Map<String, Value> = read(answers)?;
+    fn set(&self, driver: &mut Driver, behaviour: &Arc<Behaviour>, answers: Value) -> Outcome<()> {
+        let answers: HashMap<String, String> = read(answers)?;
         let library = lock(&self.fake.library);
-        let driver = RefCell::new(&mut self.driver);
+        let driver = RefCell::new(driver);
         let mut collected = Collected::default();
-        for (key, value) in answers {
-            let steps: Vec<Step>;
-            let given = match &value {
-                Value::String(text) => Given::Text(text),
-                Value::Array(_) => {
-                    steps = read(value).map_err(|err| format!("{key}: {err}"))?;
-                    Given::Steps(&steps)
-                }
-                _ => {
-                    steps = vec![read(value).map_err(|err| format!("{key}: {err}"))?];
-                    Given::Steps(&steps)
-                }
-            };
-            collected.add((self.fake, &library, &driver), behaviour, (&key, given))?;
+        for (key, text) in &answers {
+            collected.add((&self.fake, &library, &driver), behaviour, (key, text))?;
         }
         collected.set();
         Ok(())
     }
 
-    fn object(&mut self, asked: Value) -> Outcome<Value> {
-        let mut asked: Map<String, Value> = read(asked)?;
-        let name: String = read(asked.remove("interface").unwrap_or_default())?;
+    fn object(&self, asked: Value) -> Outcome<Value> {
+        let Asked { interface: name } = read(asked)?;
         let interface = Interface::find(&lock(&self.fake.library), &name)
             .ok_or_else(|| format!("no .aidl file declares the interface {name}"))?;
-        let asks = asked.remove("asks") == Some(Value::Bool(true));
-        let behaviour = Arc::new(Behaviour::new(interface, asks));
-        self.set(
-            &behaviour,
-            asked.remove("answers").unwrap_or_else(|| json!({})),
-        )?;
+        let behaviour = Arc::new(Behaviour::new(interface, true));
         Ok(json!({ "object": self.fake.bus.add_object(None, &behaviour) }))
     }
 
     /// A call of an object that a client has given, ready to be made.
-    fn call_back(&mut self, asked: Value, of: Option<Value>) -> Outcome<prepared::CallBack> {
+    fn call_back(
+        &self,
+        driver: &mut Driver,
+        asked: Value,
+        of: Option<Value>,
+    ) -> Outcome<prepared::CallBack> {
         let behaviour = self.behaviour(of)?;
         let library = lock(&self.fake.library);
-        let driver = RefCell::new(&mut self.driver);
+        let driver = RefCell::new(driver);
         let writer = Writer {
             library: &library,
             interface: &behaviour.interface,
@@ -163,13 +123,8 @@ impl Controlled<'_> {
         call.map_err(|misfit| format!("{}{}", misfit.path, misfit.what))
     }
 
-    /// Does what a line says. None where its answer comes later, or there is none.
-    fn line(
-        &mut self,
-        callers: &mut Callers,
-        text: &str,
-        id: &mut Value,
-    ) -> Outcome<Option<Value>> {
+    /// Does what a line says, but for a call, which is returned. Prints what comes of it.
+    fn line(&self, driver: &mut Driver, text: &str, id: &mut Value) -> Outcome<Option<Task>> {
         let value = serde_json::from_str(text).map_err(|err| format!("it is no JSON: {err}"))?;
         let mut line: Map<String, Value> = read(value)?;
         *id = line.remove("id").unwrap_or_default();
@@ -185,62 +140,122 @@ impl Controlled<'_> {
         }
         let of = line.remove("of");
         let (what, value) = line.into_iter().next().unwrap_or_default();
-        Ok(Some(match what.as_str() {
+        let outcome = match what.as_str() {
             "call" => {
-                let (client, request) = (self.client.clone(), read::<Request>(value)?);
-                let make =
-                    move |fake: &Arc<Fake>, driver: &mut Driver| client.call(fake, driver, request);
-                callers.call(self.fake, &self.driver, (id.clone(), Box::new(make)));
-                return Ok(None);
+                let request = read::<Request>(value)?;
+                return Ok(Some(Box::new(|fake: &Arc<Fake>, driver: &mut Driver| {
+                    client::call(fake, driver, request)
+                })));
             }
             "call_back" => {
-                let call = self.call_back(value, of)?;
-                let make = move |fake: &Arc<Fake>, driver: &mut Driver| match fake
-                    .call_back(driver, &call)
-                {
-                    Ok(()) => json!({ "result": null }),
-                    Err(failure) => json!({ "error": failure.text() }),
+                let call = self.call_back(driver, value, of)?;
+                let make = move |fake: &Arc<Fake>, driver: &mut Driver| {
+                    let outcome = fake.call_back(driver, &call);
+                    let error = |failure: Failure| json!({ "error": failure.text() });
+                    outcome.map_or_else(error, |()| json!({ "result": null }))
                 };
-                callers.call(self.fake, &self.driver, (id.clone(), Box::new(make)));
-                return Ok(None);
+                return Ok(Some(Box::new(make)));
             }
             "answers" => {
                 let behaviour = self.behaviour(of)?;
-                self.set(&behaviour, value)?;
+                self.set(driver, &behaviour, value)?;
                 json!({ "result": null })
             }
             "object" => self.object(value)?,
-            "flush" => json!({ "result": null }),
+            "forget" => {
+                self.fake.known.forget(driver, |_| true);
+                return Ok(None);
+            }
+            "flush" => {
+                self.fake.journal.flush();
+                json!({ "result": null })
+            }
             other => return Err(format!("there is no {other:?} to do")),
-        }))
+        };
+        say(&self.fake, id, outcome);
+        Ok(None)
     }
 
-    /// Reads lines until there are no more. Returns why that is an error, if it is one.
-    pub fn run(mut self, mut input: impl BufRead) -> Option<String> {
-        let (mut callers, mut text) = (Callers::new(), String::new());
+    /// Reads lines up to a call, which has the `id`. Err at the end: why that is an error, if so.
+    fn next_call(&self, driver: &mut Driver) -> Result<(Value, Task), Option<String>> {
+        let (mut input, mut text) = (lock(&self.input), String::new());
         loop {
             text.clear();
             match input.read_line(&mut text) {
-                Err(err) => return Some(format!("standard input cannot be read: {err}")),
+                Err(err) => return Err(Some(format!("standard input cannot be read: {err}"))),
                 Ok(0) => break,
                 Ok(_) if !text.ends_with('\n') => {
-                    return Some("the last line on standard input has no end".to_string());
+                    let why = "the last line on standard input has no end";
+                    return Err(Some(why.to_string()));
                 }
                 Ok(_) if text.trim().is_empty() => continue,
                 Ok(_) => {}
             }
             let mut id = Value::Null;
-            match self.line(&mut callers, &text, &mut id) {
+            match self.line(driver, &text, &mut id) {
                 Ok(None) => {}
-                Ok(Some(line)) => say(self.fake, &id, line),
-                Err(why) => say(self.fake, &id, json!({ "error": why })),
+                Ok(Some(task)) => return Ok((id, task)),
+                Err(why) => say(&self.fake, &id, json!({ "error": why })),
             }
         }
-        match lock(&self.fake.asked).len() {
+        Err(match lock(&self.fake.asked).len() {
             0 => None,
             count => Some(format!(
                 "the controlling program ended, and {count} calls wait for it"
             )),
+        })
+    }
+
+    /// Makes a call, and those that wait for a thread. None is made by the last thread that reads.
+    fn make(self: &Arc<Self>, driver: &mut Driver, call: (Value, Task)) {
+        let mut next = Some(call);
+        while let Some((id, make)) = next {
+            if self.readers.fetch_sub(1, Ordering::SeqCst) == 1 && !self.start_reader(driver) {
+                self.readers.fetch_add(1, Ordering::SeqCst);
+                lock(&self.waiting).push_back((id, make));
+                // Another one may have looked for it just before, and reads now.
+                if self.readers.load(Ordering::SeqCst) == 1 {
+                    return;
+                }
+            } else {
+                let line = make(&self.fake, driver);
+                self.readers.fetch_add(1, Ordering::SeqCst);
+                say(&self.fake, &id, line);
+            }
+            next = lock(&self.waiting).pop_front();
         }
+    }
+
+    /// Starts a thread that reads lines. Returns whether there may be one more.
+    fn start_reader(self: &Arc<Self>, driver: &Driver) -> bool {
+        if self.threads.fetch_add(1, Ordering::SeqCst) >= MOST_THREADS {
+            self.threads.fetch_sub(1, Ordering::SeqCst);
+            return false;
+        }
+        self.readers.fetch_add(1, Ordering::SeqCst);
+        let (controlled, mut driver) = (Arc::clone(self), driver.for_another_thread());
+        std::thread::spawn(move || loop {
+            match controlled.next_call(&mut driver) {
+                Ok(call) => controlled.make(&mut driver, call),
+                Err(why) => return drop(controlled.ended.send(why)),
+            }
+        });
+        true
+    }
+
+    /// Reads lines until there are no more. Returns why that is an error, if it is one.
+    pub fn run(fake: &Arc<Fake>, driver: &Driver, first: Option<Arc<Behaviour>>) -> Option<String> {
+        let (ended, end) = channel();
+        let controlled = Arc::new(Controlled {
+            fake: fake.clone(),
+            first,
+            input: Mutex::new(BufReader::new(std::io::stdin())),
+            readers: AtomicUsize::new(0),
+            threads: AtomicUsize::new(0),
+            waiting: Mutex::default(),
+            ended,
+        });
+        controlled.start_reader(driver);
+        end.recv().ok().flatten()
     }
 }

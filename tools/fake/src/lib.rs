@@ -14,7 +14,7 @@
 //! * `bus`: the open device, its service manager, objects in parcels
 //! * `serve`: the threads; `journal`: which calls came
 //! * `json_lines`: a program that answers and calls by lines of JSON; `client`: the calls that it
-//!   makes
+//!   makes; `known`: the objects that these calls have found
 //! * `program`: all of it
 pub mod answer_text;
 pub mod answers_file;
@@ -22,6 +22,7 @@ pub mod bus;
 pub mod client;
 pub mod journal;
 pub mod json_lines;
+pub mod known;
 pub mod methods;
 pub mod prepared;
 pub mod program;

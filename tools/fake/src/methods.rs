@@ -2,8 +2,9 @@
 //! An interface of `.aidl` files: its methods by their names and by their codes.
 use anybinder_cli::error::{Error, Result};
 use anybinder_parcel::aidl::library::{Called, Entry};
-use anybinder_parcel::aidl::syntax::{self, Body, TypeName};
+use anybinder_parcel::aidl::syntax::{self, Argument, Body, Direction, TypeName};
 use anybinder_parcel::aidl::Library;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,6 +12,38 @@ use std::sync::Arc;
 /// are given.
 const META: &str = "interface Meta { String getInterfaceHash(); int getInterfaceVersion(); }";
 const META_CODE: u32 = 16_777_214;
+
+/// The arguments that callers of a method give.
+pub fn taken(called: &Called) -> impl Iterator<Item = &Argument> {
+    let arguments = called.method.arguments.iter();
+    arguments.filter(|one| one.direction != Direction::Out)
+}
+
+/// The arguments by their names: a list has the order of declaration.
+pub fn arguments_by_name(
+    called: &Called,
+    given: Value,
+) -> std::result::Result<Map<String, Value>, String> {
+    let names: Vec<&String> = taken(called).map(|one| &one.name).collect();
+    let wrong = |what: String| {
+        let all: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        format!("{}({}) {what}", called.method.name, all.join(", "))
+    };
+    match given {
+        Value::Null if names.is_empty() => Ok(Map::new()),
+        Value::Array(values) if values.len() == names.len() => Ok(names
+            .iter()
+            .map(|name| (*name).clone())
+            .zip(values)
+            .collect()),
+        Value::Object(values) => match values.keys().find(|key| !names.contains(key)) {
+            Some(other) => Err(wrong(format!("takes no {other}"))),
+            None => Ok(values),
+        },
+        Value::Array(values) => Err(wrong(format!("was given {} arguments", values.len()))),
+        _ => Err(wrong("was given no list of arguments".to_string())),
+    }
+}
 
 pub struct Interface {
     pub entry: Arc<Entry>,

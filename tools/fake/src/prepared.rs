@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Answers that are ready to be sent: written as parcels, in sequences, for calls with certain
 //! arguments or with any.
-use crate::methods::Interface;
+use crate::methods::{self, Interface};
 use crate::step::{self, Step};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::Direction;
@@ -139,10 +139,6 @@ impl Answers {
     pub fn add(&mut self, code: u32, sequence: Sequence) {
         self.0.entry(code).or_default().push(sequence);
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl Prepared {
@@ -196,15 +192,7 @@ impl Writer<'_> {
         let interface = interface
             .ok_or_else(|| format!("no argument {object} of a method is an object with methods"))?;
         let called = interface.by_name(&one.method)?;
-        let mut inputs = called.method.arguments.iter();
-        let given = match &one.arguments {
-            Value::Object(given) => given.clone(),
-            Value::Array(given) => given
-                .iter()
-                .map_while(|value| Some((inputs.next()?.name.clone(), value.clone())))
-                .collect(),
-            _ => Map::new(),
-        };
+        let given = methods::arguments_by_name(called, one.arguments.clone())?;
         let entry = (library, &*interface.entry);
         let plan = method::request(entry, called, &given, Format::default())
             .and_then(|plan| self.found(plan))

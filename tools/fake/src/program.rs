@@ -76,13 +76,7 @@ pub fn run(options: Options, library: Library, script: &Script) -> Result<ExitCo
             std::thread::park();
         }
     }
-    let controlled = Controlled {
-        fake: &fake,
-        driver,
-        first: behaviours.first().cloned(),
-        client: Arc::default(),
-    };
-    let why = controlled.run(std::io::stdin().lock());
+    let why = Controlled::run(&fake, &driver, behaviours.first().cloned());
     fake.journal.flush();
     match why {
         None => Ok(ExitCode::SUCCESS),

@@ -3,15 +3,16 @@
 //! starts another one first if none else waits for calls.
 use crate::bus::{Bus, Failure, Object};
 use crate::journal::{arguments, Journal, Record};
+use crate::known::{Known, Objects};
 use crate::methods::Interface;
 use crate::prepared::{Behaviour, CallBack, Prepared, Reply, Writer};
 use crate::step::Step;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_client::raw_manager::STRICT_MODE;
-use anybinder_driver::abi::{TransactionData, OBJECT_SIZE, TF_ONE_WAY, TYPE_FD, TYPE_HANDLE};
+use anybinder_driver::abi::{TransactionData, TF_ONE_WAY, TYPE_FD, TYPE_HANDLE};
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::level::Level;
-use anybinder_driver::parcel::{word, Parcel, Speaker, SYSTEM_HEADER};
+use anybinder_driver::parcel::{objects_of, word, Parcel, Speaker, SYSTEM_HEADER};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::{Format, Parcel as Plan};
 use anybinder_parcel::header;
@@ -41,6 +42,7 @@ pub struct Fake {
     pub bus: Bus,
     pub library: Arc<Mutex<Library>>,
     pub journal: Journal,
+    pub known: Objects,
     /// The behaviour of `new INTERFACE`, by the name of the interface.
     pub nested: Mutex<HashMap<String, Arc<Behaviour>>>,
     /// Objects of clients, by the arguments that they came as.
@@ -70,6 +72,13 @@ impl Call {
     }
 }
 
+/// The files that came with a call, which are closed at its end, whatever becomes of it.
+fn files_of(data: &[u8], offsets: &[u64]) -> Vec<OwnedFd> {
+    // SAFETY: the driver has made the descriptor for this call; no one else has it.
+    let file = |fd: u32| unsafe { OwnedFd::from_raw_fd(fd.cast_signed()) };
+    objects_of(data, offsets, TYPE_FD).map(file).collect()
+}
+
 /// What a program of the level reads that has written a header of this length.
 fn speaker(data: &[u8], at: usize) -> Speaker {
     Speaker {
@@ -90,6 +99,7 @@ impl Fake {
             bus,
             library,
             journal,
+            known: Objects::default(),
             nested: Mutex::default(),
             given: Mutex::default(),
             asked: Mutex::default(),
@@ -147,15 +157,21 @@ impl Fake {
 
     /// Takes what the driver tells.
     pub fn event(self: &Arc<Fake>, driver: &mut Driver, event: Event) {
-        if let Event::Transaction(request, context) = event {
-            let is_oneway = request.flags & TF_ONE_WAY != 0;
-            let outcome = self.transaction(driver, request, context);
-            match outcome {
-                Err(status) if !is_oneway => driver.reply_status(status),
-                _ => {}
+        let (request, context) = match event {
+            Event::Transaction(request, context) => (request, context),
+            Event::Died(handle) => {
+                let is_it = |known: &Known| u64::from(known.handle) == handle;
+                return self.known.forget(driver, is_it);
             }
-            driver.free(&request);
+            _ => return,
+        };
+        let is_oneway = request.flags & TF_ONE_WAY != 0;
+        let outcome = self.transaction(driver, request, context);
+        match outcome {
+            Err(status) if !is_oneway => driver.reply_status(status),
+            _ => {}
         }
+        driver.free(&request);
     }
 
     fn transaction(
@@ -165,14 +181,19 @@ impl Fake {
         context: Option<u64>,
     ) -> std::result::Result<(), i32> {
         let unknown = i32::from(StatusCode::UnknownTransaction);
+        let parts = driver.contents(&request);
+        let (data, offsets) = parts.ok_or_else(|| i32::from(StatusCode::BadType))?;
+        let files = files_of(&data, &offsets);
         let object = self.bus.object(request.target).ok_or(unknown)?;
         let interface = &object.behaviour.interface;
         let mut parcel = Parcel::default();
         match request.code {
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
-                return self.method(driver, (object, request), context);
+                let parts = (&data[..], &offsets[..], files);
+                return self.method(driver, (object, request), context, parts);
             }
-            rsbinder::PING_TRANSACTION => {}
+            // A dump is empty.
+            rsbinder::PING_TRANSACTION | rsbinder::DUMP_TRANSACTION => {}
             rsbinder::INTERFACE_TRANSACTION => drop(parcel.string16(&interface.descriptor)),
             rsbinder::DEBUG_PID_TRANSACTION => drop(parcel.i32(std::process::id().cast_signed())),
             rsbinder::EXTENSION_TRANSACTION => {
@@ -190,19 +211,18 @@ impl Fake {
         driver: &mut Driver,
         (object, request): (Arc<Object>, TransactionData),
         context: Option<u64>,
+        (data, offsets, files): (&[u8], &[u64], Vec<OwnedFd>),
     ) -> std::result::Result<(), i32> {
-        let bad = || i32::from(StatusCode::BadType);
-        let (data, offsets) = driver.contents(&request).ok_or_else(bad)?;
         let interface = object.behaviour.interface.clone();
-        let place = header::place(&data, &interface.descriptor);
+        let place = header::place(data, &interface.descriptor);
         let Some((at, start)) = place else {
-            let name = header::find(&data).map_or("no".to_string(), |(name, _)| name);
+            let name = header::find(data).map_or("no".to_string(), |(name, _)| name);
             let text = format!("{} was called as {name} interface", object.name);
             self.journal
                 .line(text, json!({ "misfit": name, "service": object.name }));
-            return Err(bad());
+            return Err(StatusCode::BadType.into());
         };
-        let speaker = speaker(&data, at);
+        let speaker = speaker(data, at);
         let called = interface.by_code(request.code);
         let answer = called.and_then(|one| object.behaviour.next(one, &data[start..]));
         let asks = answer
@@ -225,7 +245,9 @@ impl Fake {
                 None => Some("UNKNOWN_TRANSACTION: no answer is given".to_string()),
             },
         };
-        let files = self.take_objects(driver, (&data, &offsets), speaker, &mut record);
+        if !offsets.is_empty() {
+            self.take_objects(driver, (data, offsets), speaker, &mut record);
+        }
         let (sender, told) = sync_channel(1);
         self.journal.called(record, |number| {
             if asks {
@@ -250,32 +272,15 @@ impl Fake {
         Ok(())
     }
 
-    /// Keeps the objects of a call, by the arguments that they are; takes its files.
+    /// Keeps the objects of a call, by the arguments that they are.
     fn take_objects(
         &self,
         driver: &mut Driver,
         (data, offsets): (&[u8], &[u64]),
         speaker: Speaker,
         record: &mut Record,
-    ) -> Vec<OwnedFd> {
-        let mut files = Vec::new();
-        if offsets.is_empty() {
-            return files;
-        }
-        for at in offsets.iter().filter_map(|at| usize::try_from(*at).ok()) {
-            let is_whole = at
-                .checked_add(OBJECT_SIZE)
-                .is_some_and(|end| end <= data.len());
-            let number = word(data, at.saturating_add(8)).filter(|_| is_whole);
-            match (word(data, at), number) {
-                (Some(TYPE_HANDLE), Some(handle)) => driver.acquire(handle),
-                // SAFETY: the driver has made this descriptor for this call; no one else has it.
-                (Some(TYPE_FD), Some(fd)) => {
-                    files.push(unsafe { OwnedFd::from_raw_fd(fd.cast_signed()) });
-                }
-                _ => {}
-            }
-        }
+    ) {
+        objects_of(data, offsets, TYPE_HANDLE).for_each(|handle| driver.acquire(handle));
         let mut read = arguments(&lock(&self.library), record);
         for (name, value) in read.iter_mut().flatten() {
             name_file(value);
@@ -285,7 +290,6 @@ impl Fake {
             }
         }
         record.arguments = Some(read);
-        files
     }
 
     /// What `new INTERFACE` and names of services are in this process.
