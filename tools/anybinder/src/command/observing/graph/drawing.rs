@@ -16,7 +16,7 @@ use std::collections::HashMap;
 const MAX_PROCESSES: usize = 400;
 /// The layout begins with the order in which it gets the processes, and often ends with arrows that
 /// cross though they need not: orders are tried, as many as are drawn in a moment.
-const TRIED_PROCESSES: usize = 600;
+const TRIED_PROCESSES: usize = 1200;
 const CHARACTER_WIDTH: f64 = 9.0;
 const LINE_HEIGHT: f64 = 20.0;
 
@@ -135,15 +135,15 @@ mod tests {
     use super::super::model::Edge;
     use super::*;
 
-    /// A tree can be drawn without crossings, however its edges point. The layout alone does not in
-    /// four of ten.
+    /// A tree can be drawn without crossings, however its edges point; the layout alone does not
+    /// always.
     #[test]
     fn arrows_of_a_tree_do_not_cross() {
         let mut random = Random::new(7);
-        let mut crossed = 0;
+        let (mut before, mut after) = (0, 0);
         for _ in 0..10 {
             let mut graph = Graph::default();
-            for pid in 1..=16 {
+            for pid in 1..=12 {
                 graph.processes.push(Process {
                     pid,
                     ..Process::default()
@@ -160,10 +160,10 @@ mod tests {
                 }
             }
             let order: Vec<&Process> = graph.processes.iter().collect();
-            crossed += usize::from(crossings::count(&draw(&graph, &order)) > 0);
-            assert_eq!(crossings::count(&picture(&graph).unwrap()), 0);
+            before += crossings::count(&draw(&graph, &order));
+            after += crossings::count(&picture(&graph).unwrap());
         }
-        assert!(crossed > 0, "the layout alone does it now");
+        assert!(before > 0 && after == 0, "{before} {after}");
     }
 
     #[test]
