@@ -16,7 +16,7 @@ import pytest
 from anybinder.process import PATIENCE_S, until
 from anybinder.service import service
 
-from peers import AIDL, PEER, contains
+from peers import AIDL, contains
 
 
 @pytest.fixture(name="served")
@@ -143,13 +143,24 @@ def test_a_recording_has_one_box_too(bus):
     file, name = os.path.join(bus.scratch, "recording"), "anybinder.test.recorded"
     tracer = bus.command("trace", "--record", file, "--quiet")
     until(lambda: os.path.exists(file))
-    crash(bus, name, 3, lambda: bus.run("ping", name))
-    bus.run("ping", PEER)
+    seen = []
+
+    def restarts():
+        # Also of a recording that goes on, which has no end yet.
+        done = bus.execute(bus.program, "--json", "graph", "--from", file)
+        processes = json.loads(done.stdout)["processes"] if done.stdout else []
+        return [one["restarts"] for one in processes if one["services"] == [name]]
+
+    def see():
+        bus.run("ping", name)
+        # Until the tracer has been told the name of this one, too.
+        until(lambda: restarts() == [len(seen) or None])
+        seen.append(name)
+
+    crash(bus, name, 3, see)
     tracer.send_signal(signal.SIGINT)
     tracer.wait(timeout=PATIENCE_S)
-    processes = bus.json("graph", "--from", file)["processes"]
-    found = [one["restarts"] for one in processes if one["services"] == [name]]
-    assert found == [2], processes
+    assert restarts() == [2]
 
 
 @pytest.mark.long
