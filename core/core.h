@@ -3,7 +3,7 @@
  * All that a host may include and call of the engine.
  *
  * A host opens a process, looks up the calling thread for each call, and passes in
- * ioctls whose argument it has copied. Where the stock driver would sleep, the engine
+ * ioctls whose argument it has copied. Where the C driver would sleep, the engine
  * returns BINDER_WOULD_BLOCK and the host waits: it parks the thread and calls
  * binder_resume() after host_wake(), a signal or a timeout. Calls of one thread never
  * overlap; calls of different threads may.
@@ -43,7 +43,7 @@ void binder_context_put(struct binder_context *context);
 int binder_open(struct binder_context *context, const void *opener, struct binder_proc **proc);
 /*
  * A file descriptor of this open was closed: every waiting thread of the process returns
- * once (stock behaviour of close()).
+ * once (as the C driver's close()).
  */
 void binder_flush(struct binder_proc *proc);
 /* How many nodes, handles and buffers binder_release() would have to release now. */
@@ -191,7 +191,7 @@ int binder_state_restore(const void *bytes, size_t size, struct host_out *why);
  */
 void binder_state_settle(void);
 
-/* ---- reports: the text of binder_logs/, in the stock driver's layout -------- */
+/* ---- reports: the text of binder_logs/, in the C driver's layout -------- */
 
 /*
  * A report is made in slices, for a reader who reads it piece by piece: it may be as long as what

@@ -169,7 +169,7 @@ static inline s32 host_proc_pid_seen_by(const struct host_proc *subject,
 					const struct host_proc *viewer);
 /*
  * Effective user id of the sender for sender_euid, in the receiver's user namespace;
- * -1 where it has none there, as with the stock driver. @caller: the thread that
+ * -1 where it has none there, as with the C driver. @caller: the thread that
  * sends. [sleeps]
  */
 static inline u32 host_sender_euid(const struct host_proc *sender,

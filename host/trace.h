@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracing: the events of the stock driver's tracepoints. Optional: for an operation
+ * Tracing: the events of the C driver's tracepoints. Optional: for an operation
  * that a host does not define, defaults.h does nothing. All are [atomic] and cost
  * next to nothing while nothing listens.
  *

@@ -18,7 +18,7 @@
 static void close_file(struct binder_thread *freer, u32 fd)
 {
 	host_fds_close(&freer->host, &fd, 1);
-	/* The stock driver closes files when the thread leaves, so it leaves now. */
+	/* The C driver closes files when the thread leaves, so it leaves now. */
 	binder_thread_set_need_return(freer, true);
 }
 

@@ -2,7 +2,7 @@
 /*
  * The sender's security context, for nodes that request it
  * (FLAT_BINDER_FLAG_TXN_SECURITY_CTX): a string at the end of the buffer. Where the
- * system has none it is the empty string; the stock driver fails the call then
+ * system has none it is the empty string; the C driver fails the call then
  * (docs/PROTOCOL.md tells why).
  */
 #ifndef BINDER_SECURITY_H

@@ -35,7 +35,7 @@ struct walk {
 	u8 *window; /* a copy of a part of the sender's data, WINDOW bytes; NULL: few objects */
 	u64 window_at, window_end;
 	struct sg_plan sg;
-	struct binder_result late; /* is returned after all objects (stock: -EINVAL) */
+	struct binder_result late; /* is returned after all objects (C driver: -EINVAL) */
 	/* the current object */
 	u64 index;
 	size_t off; /* in the data */
@@ -85,7 +85,7 @@ static struct binder_resource *next_resource(struct walk *w)
 }
 
 /*
- * A host whose files are delayed by a client fails in ways that the stock driver does not know. To
+ * A host whose files are delayed by a client fails in ways that the C driver does not know. To
  * the sender they are the one that is not its fault.
  */
 static int refuse_file(struct walk *w, int err)
@@ -275,7 +275,7 @@ static int translate_fda(struct walk *w)
 		return translate_fail(w, -ENOMEM, "no memory for an fd array");
 	err = host_read_caller(&w->x->thread->host, fds, source, o->num_fds * sizeof(*fds));
 	if (err == -EFAULT)
-		err = -EINVAL; /* stock */
+		err = -EINVAL; /* as the C driver */
 	if (err)
 		translate_fail(w, err, "fd array not readable");
 	for (i = 0; i < o->num_fds && !err; i++)
@@ -302,7 +302,7 @@ static int translate_ptr(struct walk *w)
 	if (err)
 		return translate_fail(w, err, "scatter-gather buffer too large, or bad parent");
 	if (!w->off)
-		sg_bar(&w->sg); /* the stock driver takes offset 0 for "no parent" */
+		sg_bar(&w->sg); /* the C driver takes offset 0 for "no parent" */
 	err = host_map_copy(w->map, off, &w->x->thread->host, o->buffer, o->length);
 	if (err == -ESRCH)
 		return translate_fail(w, err, "the sender died");
@@ -375,7 +375,7 @@ static int translate_one(struct walk *w, u64 off, u64 *min_off)
 	int err;
 
 	/*
-	 * The stock driver copies the data between objects as it goes, and fails with
+	 * The C driver copies the data between objects as it goes, and fails with
 	 * -EFAULT if there is none.
 	 */
 	if (off < *min_off || off > x->tr->data_size)

@@ -69,10 +69,10 @@
 /* Files in one transaction: the default limit of open files of a process. */
 #define BINDER_MAX_FILES 1024
 
-/* Entries of each transaction log, as in the stock driver. */
+/* Entries of each transaction log, as in the C driver. */
 #define BINDER_LOG_ENTRIES 32
 
-/* Bytes of a mapping that are used, if it is longer, as in the stock driver. */
+/* Bytes of a mapping that are used, if it is longer, as in the C driver. */
 #define BINDER_MAP_MAX_SIZE ((size_t)4 << 20)
 
 /* Characters of a device name, without the final NUL (BINDERFS_MAX_NAME). */

@@ -15,7 +15,7 @@
 #define BINDER_NR_COMMANDS 22 /* BC_* */
 #define BINDER_NR_RETURNS  23 /* BR_* */
 
-enum binder_stat { /* in the order of the report of the stock driver */
+enum binder_stat { /* in the order of the report of the C driver */
 	STAT_PROC,
 	STAT_THREAD,
 	STAT_NODE,

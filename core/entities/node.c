@@ -277,7 +277,7 @@ static bool notify_owner_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 static bool remove_if_unused_nlocked(struct binder_node *node) REQUIRES(&node->lock)
 {
 	binder_assert_held(&node->lock);
-	/* The stock driver notifies the owner here whatever strong references there are. */
+	/* The C driver notifies the owner here whatever strong references there are. */
 	if (is_held_weakly_nlocked(node) || notify_owner_nlocked(node))
 		return false;
 	return remove_nlocked(node);
@@ -377,7 +377,7 @@ void binder_node_put_local(struct binder_node *node, bool strong)
 	host_atomic_add_return(&node->pins, -1);
 	node->local_pins--;
 	gone = binder_node_dec_nlocked(node, strong ? NODE_LOCAL_STRONG : NODE_LOCAL_WEAK);
-	/* Where only buffers refer to it, the stock driver queues it at the end of each. */
+	/* Where only buffers refer to it, the C driver queues it at the end of each. */
 	if (!gone && !is_held_weakly_nlocked(node))
 		notify_owner_nlocked(node);
 	binder_unlock(&node->lock);

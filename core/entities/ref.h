@@ -68,8 +68,8 @@ int binder_ref_update(struct binder_proc *proc, u32 desc, enum binder_ref_change
 
 /*
  * BC_INCREFS, BC_ACQUIRE, BC_RELEASE, BC_DECREFS. A count that cannot be changed is logged
- * and ignored (0); a context manager that acquires a handle to itself gets -EINVAL (stock
- * behaviour).
+ * and ignored (0); a context manager that acquires a handle to itself gets -EINVAL (as in
+ * the C driver).
  */
 int binder_ref_command(struct binder_thread *thread, u32 desc, enum binder_ref_change change);
 

@@ -17,7 +17,7 @@
 struct binder_buffer;
 struct binder_transaction;
 
-enum binder_looper { /* as the stock reports print them */
+enum binder_looper { /* as the C driver's reports print them */
 	LOOPER_REGISTERED = 0x01,
 	LOOPER_ENTERED = 0x02,
 	LOOPER_EXITED = 0x04,
@@ -154,7 +154,7 @@ static inline void binder_thread_set_process_todo_ilocked(struct binder_thread *
 
 /*
  * May the thread take work of its process: is its stack empty, and has its own todo list nothing
- * but what was deferred? It need not have entered the loop (stock behaviour).
+ * but what was deferred? It need not have entered the loop (as in the C driver).
  */
 static inline bool binder_thread_is_available_ilocked(const struct binder_thread *thread)
 	REQUIRES(&thread->proc->inner_lock)

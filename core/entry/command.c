@@ -3,7 +3,7 @@
  * A table gives for every command its code, which contains the size of its payload, and its
  * handler. The stream is fetched in windows, because a fetch from another process costs as
  * much as many commands. A command may extend beyond the end of the buffer: as with the
- * stock driver the end only decides whether another command begins.
+ * C driver the end only decides whether another command begins.
  */
 #include "entry/command.h"
 

@@ -86,7 +86,7 @@ static inline void append_noop(struct reader *r)
 }
 
 /*
- * The stock driver writes BR_NOOP before it dequeues work. Here that is done only where it matters:
+ * The C driver writes BR_NOOP before it dequeues work. Here that is done only where it matters:
  * when storing has failed, and before what could not be undone. No lock held.
  */
 int reader_write_start(struct reader *r);

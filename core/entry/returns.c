@@ -25,7 +25,7 @@
 #include "entities/stage.h"
 
 /*
- * Free bytes of the read buffer without which no work is dequeued (stock behaviour: a
+ * Free bytes of the read buffer without which no work is dequeued (as the C driver: a
  * transaction with security context).
  */
 #define ROOM_WANTED (sizeof(u32) + sizeof(struct binder_transaction_data_secctx))
@@ -271,7 +271,7 @@ static void returns_requeue(struct binder_thread *thread, struct binder_transact
 
 /*
  * The transaction could not be stored. If the start of the read buffer is not writable
- * either, the stock driver would not have dequeued the work, so it stays for the next read.
+ * either, the C driver would not have dequeued the work, so it stays for the next read.
  * Otherwise it is lost.
  */
 static void handle_store_error(struct reader *r, struct binder_transaction *t, int err)
@@ -459,7 +459,7 @@ static int check_work_ilocked(struct binder_thread *thread, bool nonblock, bool 
 	return BINDER_WOULD_BLOCK;
 }
 
-/* Is the read where only BR_NOOP is before it? The stock driver looks at nothing but the place. */
+/* Is the read where only BR_NOOP is before it? The C driver looks at nothing but the place. */
 static bool is_behind_noop(const struct reader *r)
 {
 	return r->pos - r->bwr->read_buffer == sizeof(u32);

@@ -15,7 +15,7 @@
 #define SPAM_LOW_DIVISOR   10
 
 /*
- * The new buffer counts only if the space was the same sender's before: the stock driver
+ * The new buffer counts only if the space was the same sender's before: the C driver
  * counts before it has recorded the sender of the new one.
  */
 static bool exceeds_share_alocked(struct binder_alloc *alloc, const struct binder_buffer *buffer)

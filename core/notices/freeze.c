@@ -95,7 +95,7 @@ static void notify_refs(struct binder_proc *proc, bool frozen)
 
 /*
  * The newest open of process @pid, as @thread's process sees it, that is older than @after (NULL:
- * the newest of all), with a reference. The stock driver uses this order.
+ * the newest of all), with a reference. The C driver uses this order.
  */
 static struct binder_proc *next_open(const struct binder_thread *thread, s32 pid,
 				     const struct binder_proc *after)

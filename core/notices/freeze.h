@@ -15,7 +15,7 @@ struct binder_notice;
 struct binder_thread;
 
 /*
- * BC_FREEZE_NOTIFICATION_DONE. -EINVAL for a mistake of the client, as the stock driver returns.
+ * BC_FREEZE_NOTIFICATION_DONE. -EINVAL for a mistake of the client, as the C driver returns.
  * May sleep; no lock held.
  */
 int binder_freeze_done(struct binder_thread *thread, u64 cookie);

@@ -3,7 +3,7 @@
  * A space is a sequence of ranges in use, each followed by a gap that may be empty. A head
  * of size 0 precedes the first range, so that every gap follows a range. One tree has the
  * ranges by offset, the other the non-empty gaps by size. Gaps of equal size are in the
- * order of their insertion, and insertions have the same order as in the stock driver, so
+ * order of their insertion, and insertions have the same order as in the C driver, so
  * that buffers get the same offsets as there.
  */
 #include "pure/offset_allocator.h"
@@ -95,7 +95,7 @@ bool range_reserve(struct range_space *space, struct buffer_range *range, size_t
 	} else {
 		/*
 		 * The shape of the tree decides which of several equal gaps is found, so it is
-		 * made as the stock driver makes it: the rest is inserted before the gap is
+		 * made as the C driver makes it: the rest is inserted before the gap is
 		 * removed, which by then counts as the part that is taken.
 		 */
 		before->gap = size;

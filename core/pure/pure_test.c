@@ -84,10 +84,10 @@ TEST(range_space_of_size_0)
 }
 
 /*
- * Two gaps of 8 are left, and which is taken depends on the shape of the tree of gaps; in the stock
+ * Two gaps of 8 are left, and which is taken depends on the shape of the tree of gaps; in the C
  * driver the one behind r[3], since its node went to the right of the gap that it was cut from.
  */
-TEST(range_equal_gaps_are_taken_as_by_stock)
+TEST(range_equal_gaps_are_taken_as_by_the_c_driver)
 {
 	struct range_space space;
 	struct buffer_range r[6];

@@ -95,7 +95,7 @@ static unsigned long long hashed_id(u32 debug_id)
 }
 
 /*
- * The address or the cookie of a node. The stock driver prints its keyed hash in a hashed report;
+ * The address or the cookie of a node. The C driver prints its keyed hash in a hashed report;
  * here it is a number made of the node's, from which nothing about the address can be derived.
  */
 static unsigned long long shown_address(const struct binder_report *r, u64 address, u32 number)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The text of binder_logs/stats: the counters of the world, and for each process the numbers
- * of its objects and its counters. Zeros are left out where the stock driver does so.
+ * of its objects and its counters. Zeros are left out where the C driver does so.
  *
  * Tested in: core/reports/report_test.c
  */

@@ -309,7 +309,7 @@ void device_poll(const struct request *request)
 
 /*
  * Without passthrough the kernel reads the pages of the buffer that the client accesses. read(2),
- * which the stock driver refuses, also comes here, but with a lock owner, which a page fault does
+ * which the C driver refuses, also comes here, but with a lock owner, which a page fault does
  * not have.
  */
 void device_read(const struct request *request)

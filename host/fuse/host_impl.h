@@ -334,7 +334,7 @@ static inline int host_may_transfer_file(const struct host_proc *from, const str
 	return 0;
 }
 
-/* The stock driver lets any user freeze any process, but on Android stands behind SELinux. */
+/* The C driver lets any user freeze any process, but on Android stands behind SELinux. */
 static inline int host_may_freeze(const struct host_thread *caller, const struct host_proc *target,
 				  bool manages)
 {

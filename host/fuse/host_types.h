@@ -99,7 +99,7 @@ extern size_t daemon_page_size;
 /* Pages of a receive buffer, as many as the engine uses of a mapping when they are smallest. */
 #define HOST_MAP_PAGES 1024
 
-/* The longest mapping that is used, in bytes, as with the stock driver. */
+/* The longest mapping that is used, in bytes, as with the C driver. */
 #define MAP_SIZE ((size_t)4 << 20)
 
 struct host_map {

@@ -3,10 +3,10 @@
  * The watcher.
  *
  * When a process dies its files are closed, and the kernel sends RELEASE, but not while a child
- * still has the mapping that it inherited by fork (the stock driver's mapping is not inherited). So
+ * still has the mapping that it inherited by fork (the C driver's mapping is not inherited). So
  * the owner's pidfd is watched too. If no RELEASE has come a moment after its death, the helper
  * process searches the descriptors of all processes: if none refers to the file, the open ends; if
- * one does, as the stock driver permits, the search is repeated after each later close.
+ * one does, as the C driver permits, the search is repeated after each later close.
  *
  * The pages under a freed buffer keep their memory for the next buffer. When tasks begin to stall
  * on memory, the kernel reports it (pressure stall information) and all idle pages are returned.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The tracepoints have the names and fields of the stock driver's, for Perfetto and other tools. */
+/* The tracepoints have the names and fields of the C driver's, for Perfetto and other tools. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM binder
 

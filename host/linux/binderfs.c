@@ -6,7 +6,7 @@
  * Every user namespace may mount a binderfs and open its devices: a device only gives access to
  * processes that use the same mount.
  *
- * The file system has two names: one that only this module has, and the stock driver's, which
+ * The file system has two names: one that only this module has, and the C driver's, which
  * programs mount. The kernel gives a name to the first driver that asks for it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -452,7 +452,7 @@ static void binderfs_kill_super(struct super_block *sb)
 	}
 
 static struct file_system_type own_type = BINDERFS_TYPE("anybinder");
-static struct file_system_type stock_type = BINDERFS_TYPE("binder");
+static struct file_system_type usual_type = BINDERFS_TYPE("binder");
 
 /* *@name as in binderfs_init(). */
 static int binderfs_register_types(char **name)
@@ -462,18 +462,18 @@ static int binderfs_register_types(char **name)
 	if (err || (*name && !strcmp(*name, own_type.name)))
 		return err;
 	if (*name)
-		stock_type.name = *name;
-	err = register_filesystem(&stock_type);
+		usual_type.name = *name;
+	err = register_filesystem(&usual_type);
 	if (err == -EBUSY && !*name) {
 		pr_info("another driver has the file system binder: mount -t anybinder\n");
 		*name = (char *)own_type.name;
 		return 0;
 	}
 	if (!err) {
-		*name = (char *)stock_type.name;
+		*name = (char *)usual_type.name;
 		return 0;
 	}
-	pr_err("the file system %s cannot be registered: %d\n", stock_type.name, err);
+	pr_err("the file system %s cannot be registered: %d\n", usual_type.name, err);
 	unregister_filesystem(&own_type);
 	return err;
 }
@@ -493,7 +493,7 @@ int binderfs_init(const char *devices, char **name)
 
 void binderfs_exit(void)
 {
-	unregister_filesystem(&stock_type); /* refused if another driver has the name */
+	unregister_filesystem(&usual_type); /* refused if another driver has the name */
 	unregister_filesystem(&own_type);
 	unregister_chrdev_region(first_dev, BINDERFS_MAX_MINOR);
 	ida_destroy(&minors);

@@ -125,7 +125,7 @@ static __poll_t device_poll(struct file *filp, poll_table *table)
 
 /* ---- ioctl ---- */
 
-/* What the stock driver returns for a bad pointer; 0 where it does not use the argument. */
+/* What the C driver returns for a bad pointer; 0 where it does not use the argument. */
 static const struct {
 	u32 cmd;
 	int err;

@@ -26,7 +26,7 @@ void log_print(bool error, struct va_format *text)
 {
 	if (!__ratelimit(&limit))
 		return;
-	/* The prefix of the stock driver. */
+	/* The prefix of the C driver. */
 	if (error)
 		printk(KERN_ERR "binder: %pV\n", text);
 	else

@@ -8,7 +8,7 @@
 
 struct va_format;
 
-/* Bits of the parameter debug_mask, as far as they are used here; numbers of the stock driver. */
+/* Bits of the parameter debug_mask, as far as they are used here; numbers of the C driver. */
 #define LOG_MASK_USER_ERROR 0x1u
 #define LOG_MASK_DEBUG	    0x100u
 extern unsigned int log_mask;

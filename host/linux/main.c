@@ -4,11 +4,11 @@
  *
  * The kernel may have another Binder driver: a name that is taken is replaced by a name of our own,
  * and the parameters then tell which. With names given by parameters this module can leave those of
- * the stock driver to one that is loaded later.
+ * the C driver to one that is loaded later.
  *
- * Scripts written for the stock driver load `binder_linux` with devices=..., and mount the file
+ * Scripts written for the C driver load `binder_linux` with devices=..., and mount the file
  * system type `binder`; aliases lead both to this module. Devices given by name are also created
- * in /dev, as by a stock kernel without binderfs.
+ * in /dev, as by the C driver without binderfs.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,7 +35,7 @@ MODULE_PARM_DESC(debug_mask, "what is logged: 1 errors of users, 256 details (de
 
 module_param_named(restrict_freeze, policy_restrict_freeze, bool, 0644);
 MODULE_PARM_DESC(restrict_freeze, "BINDER_FREEZE only of processes of the same user, or by root or "
-				  "the context manager of the device (default: N, as stock)");
+				  "the context manager of the device (default: N, as in C)");
 
 /* Names that are shared with other drivers: with NULL, the module finds out. */
 static char *filesystem, *family, *debugfs;

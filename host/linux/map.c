@@ -53,7 +53,7 @@ void map_destroy(struct host_map *map)
 
 /* ---- the mapping in the process ---- */
 
-/* Unmapping any range ends the mapping, as in the stock driver. */
+/* Unmapping any range ends the mapping, as in the C driver. */
 static void map_vma_close(struct vm_area_struct *vma)
 {
 	struct host_map *map = vma->vm_private_data;

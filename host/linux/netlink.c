@@ -18,7 +18,7 @@
 #include <net/genetlink.h>
 
 /* The numbers of <linux/android/binder_netlink.h>, which older kernels do not have. */
-#define STOCK_NAME     "binder"
+#define USUAL_NAME     "binder"
 #define OWN_NAME       "anybinder"
 #define FAMILY_VERSION 1
 #define GROUP_NAME     "report"
@@ -43,7 +43,7 @@ static const struct genl_multicast_group groups[NR_GROUPS] = {
 };
 
 static struct genl_family family __ro_after_init = {
-	.name = STOCK_NAME,
+	.name = USUAL_NAME,
 	.version = FAMILY_VERSION,
 	.netnsok = true,
 	.parallel_ops = true,
@@ -64,12 +64,12 @@ static int __init netlink_register(const char *name)
 
 void __init netlink_init(char **name)
 {
-	int err = netlink_register(*name ?: STOCK_NAME);
+	int err = netlink_register(*name ?: USUAL_NAME);
 
 	if (err == -EEXIST && !*name) {
 		err = netlink_register(OWN_NAME);
 		if (!err)
-			pr_info("another driver has the netlink family " STOCK_NAME
+			pr_info("another driver has the netlink family " USUAL_NAME
 				": transaction reports are in " OWN_NAME "\n");
 	}
 	registered = !err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints that the stock driver does not have. They are in a trace system of their own, so that
+ * Tracepoints that the C driver does not have. They are in a trace system of their own, so that
  * `binder` is as tools expect.
  */
 #undef TRACE_SYSTEM

@@ -56,7 +56,7 @@ extern bool policy_restrict_freeze;
  * @target: credentials of the process
  * @manages: the caller manages the device
  *
- * The stock driver allows it to all. With policy_restrict_freeze the caller must be of
+ * The C driver allows it to all. With policy_restrict_freeze the caller must be of
  * the same user, be permitted to signal any process, or manage the device.
  *
  * Return: 0 or -EPERM.

@@ -19,7 +19,7 @@ WEAK_FUNCTION(sched_setattr_nocheck);
 
 /*
  * Lowers a priority to what the thread is allowed. False: it must not be changed. RLIMIT_NICE 0,
- * the default, allows no nice value at all, as in the stock driver.
+ * the default, allows no nice value at all, as in the C driver.
  */
 static bool priority_limit(u8 *policy, s8 *prio)
 {

@@ -47,7 +47,7 @@ is_installed() {
 	inside dkms status | tee /dev/stderr | grep -q "anybinder.*$release.*: installed"
 }
 
-# modprobe resolves the names of the stock driver and of the file system to the module.
+# modprobe resolves the names of the C driver and of the file system to the module.
 is_found() {
 	local name
 	for name in binder_linux fs-binder; do

@@ -22,7 +22,7 @@ use /dev
 grep -w binder /proc/filesystems
 chroot "$root" modprobe -r anybinder
 
-echo "Waydroid with no module loaded: its own devices, by the name of the stock driver"
+echo "Waydroid with no module loaded: its own devices, by the name of the C driver"
 chroot "$root" modprobe binder_linux 'devices="anbox-binder,anbox-vndbinder,anbox-hwbinder"'
 ls /dev/anbox-binder /dev/anbox-vndbinder /dev/anbox-hwbinder
 [ ! -e /dev/binder ]

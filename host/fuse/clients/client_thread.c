@@ -205,7 +205,7 @@ void client_thread_get_priority(pid_t tid, u8 *policy, s8 *prio)
 
 /*
  * Limits a priority to what the thread may set itself. RLIMIT_NICE counts 20 - nice; 0 permits no
- * nice value at all, as in the stock driver. False: no change is permitted.
+ * nice value at all, as in the C driver. False: no change is permitted.
  */
 static bool limit_priority(pid_t tid, u8 *policy, s8 *prio)
 {

@@ -172,7 +172,7 @@ s32 namespaces_number(const struct host_proc *subject, const struct host_proc *v
 }
 
 /*
- * A dead opener has no pid, as with the stock driver. As long as only its own threads call, and the
+ * A dead opener has no pid, as with the C driver. As long as only its own threads call, and the
  * watcher has not seen it die, it lives, and no system call is needed.
  */
 s32 namespaces_pid_seen_by(const struct host_proc *subject, const struct host_proc *viewer)

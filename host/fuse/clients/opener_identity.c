@@ -2,7 +2,7 @@
 /*
  * Who opened a device.
  *
- * The identity is read from /proc once for each open: as in the stock driver, a binder_proc stands
+ * The identity is read from /proc once for each open: as in the C driver, a binder_proc stands
  * for the process that opened the device, even if another process uses the descriptor later.
  */
 #include "clients/opener_identity.h"
@@ -64,7 +64,7 @@ static int identity_read_status(pid_t tid, struct host_proc *proc)
 }
 
 /*
- * Reads the security context that the opening thread has now, as in the stock driver: a process may
+ * Reads the security context that the opening thread has now, as in the C driver: a process may
  * change its context later, but the open keeps the former one. A context that cannot be read, or
  * does not fit, counts as none, for a part of a context is another one.
  */

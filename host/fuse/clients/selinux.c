@@ -210,7 +210,7 @@ bool selinux_start(const char *directory)
 	return true;
 }
 
-/* ---- the rules of the stock driver's hooks ---- */
+/* ---- the rules of the C driver's hooks ---- */
 
 /* The context in which the running worker's caller is now. */
 static const char *current_context(char *buffer, size_t size)

@@ -38,7 +38,7 @@ bool selinux_start(const char *directory);
 bool selinux_permits(const char *subject, const char *object, enum selinux_permission permission);
 
 /*
- * The checks of the stock driver's hooks. The first two are about the thread whose call the running
+ * The checks of the C driver's hooks. The first two are about the thread whose call the running
  * worker serves. Return 0, -EPERM or -EACCES.
  */
 int selinux_check_manage(const struct host_proc *proc);

@@ -4,7 +4,7 @@
  *
  * The file is a sequence of records of 64 bytes, in the byte order of the machine. The first one
  * that each open(2) reads is an EVENT_HEADER; what follows are events from that open on, in the
- * order in which they began. A kind has the name and the fields of the stock driver's tracepoint
+ * order in which they began. A kind has the name and the fields of the C driver's tracepoint
  * "binder:binder_NAME", from which the comments below give it; EVENT_FAILED and those after it have
  * no such tracepoint or one with other fields.
  *

@@ -5,7 +5,7 @@
  * Each open belongs to an account, that of its user (users.h). What the engine allocates for
  * the open, the pages of its receive buffer and the texts that the user reads are charged to the
  * account. At its limit an allocation fails as if there were no memory, which the engine turns into
- * what the stock driver returns then. No account (NULL): nothing is counted.
+ * what the C driver returns then. No account (NULL): nothing is counted.
  */
 #ifndef HOST_FUSE_USER_ACCOUNT_H
 #define HOST_FUSE_USER_ACCOUNT_H
