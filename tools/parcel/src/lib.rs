@@ -7,7 +7,7 @@
 //! * `budget`: how much work and output others may cause
 //! * `encode`, `decode`, `status`: between JSON and parcels
 //! * `header`: what a call begins with; `method`: the parcels of the calls of a method
-//! * `loose`: the types of bundles, and of Java's maps and lists
+//! * `loose_types`: those of bundles, and of Java's maps and lists
 //! * `shape`: where objects and sizes are in the parcels of a method
 //!
 //! Nothing here talks to a driver: a parcel names services and files, and the caller puts objects
@@ -17,7 +17,7 @@ pub mod budget;
 pub mod decode;
 pub mod encode;
 pub mod header;
-pub mod loose;
+pub mod loose_types;
 pub mod method;
 pub mod shape;
 pub mod status;

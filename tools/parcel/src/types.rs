@@ -37,7 +37,7 @@ pub enum Kind {
     Declared(Arc<Entry>),
 }
 
-/// A type whose values say in the parcel what they are (`loose`).
+/// A type whose values say in the parcel what they are (`loose_types`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loose {
     Bundle,

@@ -2,7 +2,7 @@
 //! Reading bundles, maps and lists. What is not understood inside of a length is read as bytes.
 use super::{hex, Decoder, Outcome};
 use crate::budget::MAX_DEPTH;
-use crate::loose::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
+use crate::loose_types::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
 use crate::types::{Kind, Loose, Type};
 use serde_json::{json, Map, Value};
 
@@ -117,12 +117,12 @@ impl Decoder<'_> {
         if number == NULL {
             return Ok(Value::Null);
         }
-        let length = match loose::has_length(number) {
+        let length = match loose_types::has_length(number) {
             true => self.count(1)?,
             false => None,
         };
         let start = self.position;
-        let Some((name, kind)) = loose::of_number(number) else {
+        let Some((name, kind)) = loose_types::of_number(number) else {
             let length = length.ok_or_else(|| {
                 format!("the value at byte {start} is of type {number}, whose size is not known")
             })?;
@@ -135,10 +135,10 @@ impl Decoder<'_> {
             return Err(format!("the value at byte {start} has another length"));
         }
         let stands_for_itself = match number {
-            loose::STRING => value.is_string(),
-            loose::INT | loose::BOOLEAN => true,
-            loose::DOUBLE => value.is_number(),
-            loose::LIST => value.is_array(),
+            loose_types::STRING => value.is_string(),
+            loose_types::INT | loose_types::BOOLEAN => true,
+            loose_types::DOUBLE => value.is_number(),
+            loose_types::LIST => value.is_array(),
             _ => false,
         };
         Ok(match stands_for_itself {

@@ -2,7 +2,7 @@
 //! Writing bundles, maps and lists.
 use super::{element, hex_bytes, mismatch, Encoder, Misfit, Outcome, PREFIX_HEX};
 use crate::budget::MAX_DEPTH;
-use crate::loose::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
+use crate::loose_types::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
 use crate::types::{Kind, Loose, Type};
 use serde_json::{Number, Value};
 
@@ -14,9 +14,9 @@ fn given_bytes(value: &Value) -> Option<Vec<u8>> {
 /// The type that a number has unless it is named.
 fn of_number(number: &Number) -> i32 {
     match number.as_i64() {
-        Some(number) if i32::try_from(number).is_ok() => loose::INT,
-        _ if number.is_f64() => loose::DOUBLE,
-        _ => loose::LONG,
+        Some(number) if i32::try_from(number).is_ok() => loose_types::INT,
+        _ if number.is_f64() => loose_types::DOUBLE,
+        _ => loose_types::LONG,
     }
 }
 
@@ -116,9 +116,9 @@ impl Encoder<'_> {
                 self.parcel.word(NULL as u32);
                 return Ok(());
             }
-            Value::Bool(_) => loose::BOOLEAN,
-            Value::String(_) => loose::STRING,
-            Value::Array(_) => loose::LIST,
+            Value::Bool(_) => loose_types::BOOLEAN,
+            Value::String(_) => loose_types::STRING,
+            Value::Array(_) => loose_types::LIST,
             Value::Number(number) => of_number(number),
             Value::Object(given) => {
                 let mut given = given.iter();
@@ -128,19 +128,19 @@ impl Encoder<'_> {
                 };
             }
         };
-        let (_, kind) = loose::of_number(number).ok_or("a type has no number")?;
+        let (_, kind) = loose_types::of_number(number).ok_or("a type has no number")?;
         self.numbered_value((number, &kind), value, depth)
     }
 
     fn named_value(&mut self, name: &str, value: &Value, depth: usize) -> Outcome {
-        if let Some((number, kind)) = loose::of_name(name) {
+        if let Some((number, kind)) = loose_types::of_name(name) {
             let written = self.numbered_value((number, &kind), value, depth);
             return written.map_err(|misfit| misfit.within(format_args!(".{name}")));
         }
         let unread = name.strip_prefix(UNREAD);
         let number = unread.and_then(|number| number.parse().ok());
         match (
-            number.filter(|one| loose::has_length(*one)),
+            number.filter(|one| loose_types::has_length(*one)),
             given_bytes(value),
         ) {
             (Some(number), Some(bytes)) => {
@@ -160,7 +160,7 @@ impl Encoder<'_> {
         depth: usize,
     ) -> Outcome {
         self.parcel.word(number as u32);
-        let at = loose::has_length(number).then(|| self.begin_length());
+        let at = loose_types::has_length(number).then(|| self.begin_length());
         let start = self.parcel.data.len();
         match kind.kind {
             Kind::Loose(kind) => self.loose_body(kind, value, depth)?,
