@@ -16,6 +16,9 @@ from peers import AIDL, PEER, contains
 def test_call_by_aidl(bus):
     assert bus.ask("add", "2", "40") == "42"
     assert bus.ask("add", "0x10", "-1") == "15"
+    for code in str(bus.code("add")), hex(bus.code("add")):
+        assert bus.ask(code, "2", "40") == "42"
+        contains(bus.ask(code, "2", "x", status=2), "not a value of type int")
     assert bus.ask("echo", "näh \U0001f600") == '"näh \U0001f600"'
     assert bus.ask("reverse", "hex:0001ff") == '"hex:ff0100"'
     assert bus.ask("reverse", "[1, 2, -1]") == '"hex:ff0201"'
@@ -150,6 +153,11 @@ def test_call_exceptions(bus):
     words = ["call", "--aidl", AIDL, PEER, "throwException", "0", "x", "--json"]
     document = json.loads(bus.run(*words, status=11))["error"]
     assert (document["kind"], document["exit_status"]) == ("exception", 11)
+    assert document["exception"] == {"code": -1, "name": "Security", "service_code": None,
+                                     "message": "x"}
+    words[4:] = ["throwServiceSpecific", "77", "--json"]
+    document = json.loads(bus.run(*words, status=11))["error"]
+    assert (document["exception"]["code"], document["exception"]["service_code"]) == (-8, 77)
     contains(bus.run("call", PEER, str(bus.code("throwException")), "i32", "0", "s16", "x",
                        "--reply", "status", status=11), "security")
     bus.ask("fail", "-22", status=7)

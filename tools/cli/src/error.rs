@@ -109,6 +109,8 @@ pub struct Error {
     what: String,
     advice: Option<String>,
     kind: Kind,
+    /// What else the JSON document has, by its name.
+    detail: Option<(&'static str, serde_json::Value)>,
 }
 
 /// The result of everything that can end a command.
@@ -121,6 +123,7 @@ impl Error {
             what: what.into(),
             advice: None,
             kind: Kind::Failed,
+            detail: None,
         }
     }
 
@@ -137,9 +140,8 @@ impl Error {
     /// An error and what to do about it; both are whole sentences.
     pub fn with_advice(what: impl Into<String>, advice: impl Into<String>) -> Self {
         Error {
-            what: what.into(),
             advice: Some(advice.into()),
-            kind: Kind::Failed,
+            ..Error::new(what)
         }
     }
 
@@ -148,18 +150,28 @@ impl Error {
         Error { kind, ..self }
     }
 
+    /// The same error with one more field in JSON.
+    pub fn with_detail(self, name: &'static str, detail: serde_json::Value) -> Self {
+        let detail = Some((name, detail));
+        Error { detail, ..self }
+    }
+
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// The error as a JSON document.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({ "error": {
+        let mut document = serde_json::json!({ "error": {
             "kind": self.kind.name(),
             "exit_status": self.kind.exit_status(),
             "message": self.what,
             "advice": self.advice,
-        }})
+        }});
+        if let Some((name, detail)) = &self.detail {
+            document["error"][*name] = detail.clone();
+        }
+        document
     }
 }
 

@@ -228,5 +228,12 @@ pub fn called_as(name: &str, level: Level) -> String {
 
 /// The error of a service that answered with an exception.
 pub fn exception_error(name: &str, exception: &Exception) -> Error {
-    Error::new(format!("{name} answered with {exception}.")).of(Kind::Exception)
+    let fields = serde_json::json!({
+        "code": exception.code,
+        "name": exception.aidl_name(),
+        "service_code": exception.service_code,
+        "message": exception.message,
+    });
+    let error = Error::new(format!("{name} answered with {exception}."));
+    error.of(Kind::Exception).with_detail("exception", fields)
 }
