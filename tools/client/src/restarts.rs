@@ -96,9 +96,14 @@ impl Asker {
     }
 
     /// All services. None if the service manager does not know how often they were restarted, or
-    /// does not answer in time; then its answer is what the next call returns.
+    /// does not answer in time; then its answer is what a later call returns, which does not wait
+    /// for it again.
     pub fn ask(&mut self) -> Option<Vec<Restarted>> {
-        self.ask_until(Instant::now() + PATIENCE)
+        let patience = match self.answer {
+            Some(_) => Duration::ZERO,
+            None => PATIENCE,
+        };
+        self.ask_until(Instant::now() + patience)
     }
 
     fn ask_until(&mut self, end: Instant) -> Option<Vec<Restarted>> {

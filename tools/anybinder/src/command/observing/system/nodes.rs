@@ -35,6 +35,8 @@ pub struct Nodes {
     lookup: Option<Lookup>,
     /// If the services are asked for theirs.
     interfaces: Option<Interfaces>,
+    /// Services were looked up since their interfaces were told.
+    are_new: bool,
     /// By name; kept, so that the handles are not used for others.
     held: HashMap<String, Held>,
     names: HashMap<u64, String>,
@@ -51,6 +53,7 @@ impl Nodes {
             device: device.to_string(),
             lookup: Lookup::open(&context.mount, device).ok(),
             interfaces: None,
+            are_new: true,
             held: HashMap::new(),
             names: HashMap::new(),
             seen: Vec::new(),
@@ -91,12 +94,18 @@ impl Nodes {
             .collect()
     }
 
+    /// The interfaces, where there is something new; None: they are as they were told last.
+    pub fn new_interfaces(&mut self) -> Option<HashMap<String, String>> {
+        std::mem::take(&mut self.are_new).then(|| self.interfaces())
+    }
+
     fn look_up(&mut self) {
         let Some(lookup) = &self.lookup else {
             return;
         };
         let services = lookup.services().into_iter().take(MAX_SERVICES);
         let held = services.filter_map(|one| Some((lookup.hold(&one.name)?, one.name)));
+        self.are_new = true;
         // The former handles are given back after the new ones were taken.
         self.held = held.map(|(held, name)| (name, held)).collect();
     }
@@ -128,7 +137,7 @@ impl Nodes {
         }
         // What services have said of their interfaces by now.
         if let Some(interfaces) = &mut self.interfaces {
-            interfaces.collect(Duration::ZERO);
+            self.are_new |= interfaces.collect(Duration::ZERO);
         }
         let of_handle: HashMap<u32, &String> = self
             .held

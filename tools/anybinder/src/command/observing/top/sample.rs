@@ -128,11 +128,11 @@ impl Sampler {
             None => read()?,
         };
         let measured = self.meter.as_mut().map(Meter::take).unwrap_or_default();
+        if let Some(interfaces) = self.nodes.as_mut().and_then(Nodes::new_interfaces) {
+            self.methods.interfaces = interfaces;
+        }
         let none = HashMap::new();
         let names = self.nodes.as_ref().map_or(&none, Nodes::names);
-        if let Some(nodes) = &self.nodes {
-            self.methods.interfaces = nodes.interfaces();
-        }
         see(&Look {
             processes: &processes,
             measured: &measured,
