@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`anybinder top`: what it counts, measures and marks."""
 import contextlib
+import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -91,6 +93,25 @@ def test_top_has_latencies(bus):
     contains(text, "ping", f"{caller['pid']} anybinder")
     assert max(map(len, text.splitlines())) <= 80, text
     contains(bus.run("top", "--once", "--view", "services"), "SERVICE", PEER[-20:])
+
+
+def test_top_as_a_stream(bus):
+    def keys(document):
+        nested = document.values() if isinstance(document, dict) else document
+        own = set(document) if isinstance(document, dict) else set()
+        return own.union(*(keys(one) for one in nested if isinstance(one, (dict, list))))
+
+    bus.command("ping", PEER, "--count", "1000000", "--quiet")
+    stream = bus.command("top", "--json", "--stream", "--interval-ms", "100")
+    found = set()
+    for _ in range(3):
+        found |= keys(json.loads(stream.stdout.readline()))
+    told = set(re.findall(r"\w+", bus.run("top", "--help")))
+    assert {"p50_us", "activities", "methods"} <= found <= told, found - told
+    stream.send_signal(signal.SIGINT)
+    stream.stdout.read()
+    assert stream.wait() == 0
+    contains(bus.run("top", "--stream", status=2), "--json")
 
 
 def test_top_without_events(bus):

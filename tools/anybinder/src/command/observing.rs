@@ -42,6 +42,7 @@ impl Command {
             Command::Top(arguments) if arguments.from.is_some() => LONG,
             Command::Graph(arguments) if arguments.serve.is_some() => ENDLESS,
             Command::Graph(arguments) if arguments.from.is_some() => LONG,
+            Command::Top(arguments) if arguments.stream => LONG,
             Command::Top(arguments) if !arguments.once && !json => ENDLESS,
             Command::Ps | Command::Top(_) | Command::Graph(_) | Command::Report(_) => SHORT,
         }

@@ -14,6 +14,8 @@ mod wrong;
 use crate::command::observing::system::methods;
 use crate::command::observing::system::past::Past;
 use anybinder_cli::error::{Error, Kind, Result};
+use anybinder_cli::interrupt;
+use anybinder_cli::output::say;
 use anybinder_mount::context::Context;
 pub use arguments::Arguments;
 use arguments::Sort;
@@ -125,6 +127,23 @@ fn once(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Resul
     show(context, arguments, sample)
 }
 
+/// Samples as lines of JSON, until an interrupt or until nobody reads them.
+fn stream(context: &Context, arguments: &Arguments, mut sampler: Sampler) -> Result<ExitCode> {
+    if !context.json {
+        return Err(Error::usage("--stream is for --json: programs read it."));
+    }
+    interrupt::defer();
+    let interval = Duration::from_millis(arguments.interval_ms);
+    loop {
+        let mut sample = sampler.sample_of(interval)?;
+        if interrupt::check().is_err() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        prepare(&mut sample, arguments)?;
+        say(serde_json::to_string(&sample).expect("own types become JSON"));
+    }
+}
+
 /// What a recording says.
 fn past(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCode> {
     if matches!(arguments.sort, Sort::Buffers | Sort::References) {
@@ -143,12 +162,17 @@ fn past(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCod
     past.check_whole().map(|()| ExitCode::SUCCESS)
 }
 
-fn show(context: &Context, arguments: &Arguments, mut sample: Sample) -> Result<ExitCode> {
+/// Leaves and orders what is asked for.
+fn prepare(sample: &mut Sample, arguments: &Arguments) -> Result<()> {
     if let Some(word) = &arguments.filter {
         sample.filter(word);
     }
-    columns::sort(&mut sample, arguments.sort);
-    choose(&mut sample, arguments)?;
+    columns::sort(sample, arguments.sort);
+    choose(sample, arguments)
+}
+
+fn show(context: &Context, arguments: &Arguments, mut sample: Sample) -> Result<ExitCode> {
+    prepare(&mut sample, arguments)?;
     context.show(&sample, |sample| {
         let _ = std::io::stdout().write_all(text(sample, arguments).as_bytes());
     });
@@ -160,7 +184,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         return past(context, arguments, path);
     }
     let is_once = arguments.once || context.json;
-    if !is_once {
+    if !is_once && !arguments.stream {
         check_terminal()?;
     }
     let wanted = Wanted {
@@ -171,6 +195,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let device = &arguments.device.device;
     let library = methods::library(&arguments.aidl)?;
     let mut sampler = Sampler::new(context, device, arguments.hanging_ms, &wanted, library)?;
+    if arguments.stream {
+        return stream(context, arguments, sampler);
+    }
     if is_once {
         return once(context, arguments, sampler);
     }

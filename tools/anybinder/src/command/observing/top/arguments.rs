@@ -25,11 +25,37 @@ pub enum View {
     Services,
 }
 
+const KEYS: &str = "\
+Keys of --json; null is what is not known, and what a recording does not have:
+  processes, each with
+    pid, command, services
+    received_per_s, sent_per_s: calls
+    served, made: the latency (p50_us, p99_us, max_us) of calls to it, and of its own
+    waiting: calls for which it has no thread; busy, threads: those that handle a call, and all
+    buffer_bytes, buffer_size, references, restarts (in the last minute), scheduling, marks
+    backlogs: one-way calls that wait, by object: node, service, calls, oldest_ms, bytes, percent
+      (of the half of the buffer that they may use), senders (pid, command, calls)
+    activities: of each thread tid, doing (waits, handles, oneway, idle, outside), scheduling, with:
+      the other side of its call: pid, tid, command, code, method, is_oneway, service, for_ms,
+      priority
+  services, each with
+    name, pid, command, calls_per_s, errors_per_s, latency, waiting, restarts, backlog, priority
+    methods: code, name, is_oneway, calls_per_s, errors_per_s, bytes_per_s, latency, and queued:
+      until a thread took the call
+    callers: pid, command, has_handle, calls_per_s, latency
+  marks: mark, pid, command, why
+  measured_s, lost_events, no_latencies (why there are none), not_recorded";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = KEYS)]
 pub struct Arguments {
     /// Print one table and end
     #[arg(long)]
     pub once: bool,
+
+    /// With --json: a document on a line of its own for each sample, until it is interrupted
+    #[arg(long, conflicts_with_all = ["once", "from"])]
+    pub stream: bool,
 
     /// The time between two samples, and the time that rates and latencies are of
     #[arg(long, value_name = "MS", default_value_t = 1000,
