@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`anybinder graph`, now and of a recording."""
+import json
 import os
 import re
 import shutil
@@ -112,6 +113,20 @@ def test_a_recording_is_a_graph_and_a_table(bus):
     os.truncate(file, os.path.getsize(file) - 2)
     for command in "graph", "top":
         contains(bus.run(command, "--from", file, status=1), "is cut short")
+
+
+def test_a_recording_carries_its_types(bus):
+    if bus.is_kernel:
+        pytest.skip("a kernel's events are read by tests/tools/trace")
+    file, types = (os.path.join(bus.scratch, name) for name in ("recording", "types"))
+    shutil.copytree(AIDL, types)
+    bus.run("trace", "--quiet", "--record", file, "--aidl", types, "--", bus.program, "call", PEER,
+            str(bus.code("add")), "i32", "1", "i32", "2")
+    shutil.rmtree(types)
+    shown = [json.loads(line) for line in bus.run("trace", "--json", "--from", file).splitlines()]
+    assert "add" in {call["method"] for call in shown}, shown
+    service, = bus.json("top", "--from", file, "--service", PEER)["services"]
+    assert "add" in {method["name"] for method in service["methods"]}, service
 
 
 @pytest.fixture(scope="module")

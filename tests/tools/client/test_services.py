@@ -203,7 +203,10 @@ def test_output_without_end(bus):
 def test_check_and_wait(bus):
     assert bus.json("check", PEER)["descriptor"] == "anybinder.test.IPeer"
     bus.run("check", "absent", status=6)
-    contains(bus.run("--timeout", "1", "wait", "absent", status=9), "did not finish within 1 s")
+    contains(bus.run("--timeout", "1", "wait", "absent", status=9), "did not finish within 1 s",
+             "No service is registered as absent")
+    for words in ("watch", "absent"), ("trace", "--service", "absent"):
+        contains(bus.run("--timeout", "1", *words, status=9), "absent")
     waiting = bus.command("wait", "late", "--json")
     time.sleep(0.5)
     bus.serve("late")
@@ -423,6 +426,13 @@ def test_report_of_everything(bus):
         text = file.read()
     contains(text, PEER, "client-tests")
     assert re.search(r" u[0-9a-f]{16} ", text), "no address"
+
+
+def test_a_report_names_methods(bus):
+    with bus.waiting_call("anybinder.test.named") as service:
+        words = "report", "--include", "services,commands", "--aidl", AIDL
+        until(lambda: f"waits for {service.pid}" in bus.run(*words))
+        contains(bus.run(*words), "maxConcurrent")
 
 
 def test_restarts_are_counted(bus):

@@ -13,6 +13,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::Compression;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, Write};
 use std::path::Path;
@@ -30,6 +31,8 @@ const BLOCK_TIME: Duration = Duration::from_secs(1);
 /// Longer blocks are not written, nor longer names.
 const BLOCK_MAX: usize = 4 << 20;
 const NAMES_MAX: usize = 64 << 10;
+/// Bytes of `.aidl` files in a recording.
+const AIDL_MAX: usize = 16 << 20;
 
 #[derive(Serialize, Deserialize)]
 enum Item {
@@ -48,6 +51,11 @@ enum Item {
         service: Service,
     },
     End,
+    /// A file of types, for those who have none.
+    Aidl {
+        path: String,
+        text: String,
+    },
 }
 
 /// Less than this is no time that the machine was suspended, by which the two clocks differ, but
@@ -162,6 +170,14 @@ impl Recorder {
         })
     }
 
+    /// Writes an `.aidl` file, unless it is longer than any that people write.
+    pub fn aidl(&mut self, path: String, text: String) -> Result<()> {
+        match text.len() < BLOCK_MAX / 2 {
+            true => self.add(&Item::Aidl { path, text }),
+            false => Ok(()),
+        }
+    }
+
     pub fn finish(mut self) -> Result<()> {
         self.add(&Item::End)?;
         self.write_block()
@@ -196,6 +212,9 @@ pub struct Recording {
     time_ns: u64,
     pub boot_offset_ns: i64,
     pub flaw: Option<Flaw>,
+    /// The texts of `.aidl` files that were read so far, by their paths.
+    pub aidl: BTreeMap<String, String>,
+    aidl_bytes: usize,
 }
 
 fn not_a_recording(path: &Path) -> Error {
@@ -274,10 +293,13 @@ impl Recording {
         let mut recording = Recording::begin(path, BufReader::new(file))?;
         if recording.file.stream_position().is_ok() {
             while recording.next(names).is_some() {}
-            let mut file = recording.file;
+            let (mut file, aidl) = (recording.file, recording.aidl);
             file.rewind()
                 .doing(|| format!("reading {}", path.display()))?;
-            recording = Recording::begin(path, file)?;
+            recording = Recording {
+                aidl,
+                ..Recording::begin(path, file)?
+            };
         }
         Ok(recording)
     }
@@ -292,6 +314,8 @@ impl Recording {
             time_ns: 0,
             boot_offset_ns: 0,
             flaw: None,
+            aidl: BTreeMap::new(),
+            aidl_bytes: 0,
         })
     }
 
@@ -321,6 +345,13 @@ impl Recording {
                 }
                 Ok(Some(Item::Thread(_) | Item::Service { .. })) => {
                     self.flaw = Some(Flaw::Damaged);
+                }
+                Ok(Some(Item::Aidl { path, text })) => {
+                    self.aidl_bytes += path.len() + text.len();
+                    match self.aidl_bytes <= AIDL_MAX {
+                        true => drop(self.aidl.insert(path, text)),
+                        false => self.flaw = Some(Flaw::Damaged),
+                    }
                 }
                 Ok(Some(Item::End)) => self.has_end = true,
                 Ok(None) => return None,

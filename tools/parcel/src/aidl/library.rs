@@ -62,6 +62,28 @@ impl Library {
         library
     }
 
+    /// The declarations in texts, each with its path: those of `texts()`.
+    pub fn of_texts<'a>(texts: impl IntoIterator<Item = (&'a String, &'a String)>) -> Library {
+        let of = |(path, text): (&'a String, &'a String)| (Source::of(PathBuf::from(path)), text);
+        let mut files: Vec<_> = texts.into_iter().map(of).collect();
+        files.sort_by_key(|(source, _)| source.rank);
+        let library = Library::default();
+        files
+            .iter()
+            .for_each(|(source, text)| library.add(source, text));
+        library
+    }
+
+    /// The files that were read so far, by their paths, without those that are gone.
+    pub fn texts(&self) -> Vec<(String, String)> {
+        let loaded = self.loaded.borrow();
+        let text = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Some((path.to_str()?.to_string(), text))
+        };
+        loaded.iter().filter_map(text).collect()
+    }
+
     /// What is wrong with the files that were looked into.
     pub fn broken(&self) -> Vec<String> {
         self.broken.borrow().clone()

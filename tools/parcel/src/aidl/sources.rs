@@ -66,6 +66,17 @@ pub struct Source {
     pub rank: Rank,
 }
 
+impl Source {
+    /// A file as far as its path says what it is.
+    pub fn of(path: PathBuf) -> Source {
+        let rank = match frozen_version(&path) {
+            None => Rank::Current,
+            Some(version) => Rank::Frozen(Reverse(version)),
+        };
+        Source { path, rank }
+    }
+}
+
 #[derive(Default)]
 pub struct Sources {
     /// By the names before `.aidl`.

@@ -136,10 +136,12 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let format = arguments.format(context.json)?;
     let past = arguments.from.as_deref().map(Past::read).transpose()?;
     let time = arguments.seconds.map(|one| Duration::from_secs(one.into()));
-    let library = methods::library(&arguments.aidl)?;
     let mut graph = match &past {
-        Some(past) => model::of_past(past, library)?,
-        None => model::collect(context, &arguments.device.device, time, library)?,
+        Some(past) => model::of_past(past, methods::library_or(&arguments.aidl, &past.aidl)?)?,
+        None => {
+            let library = methods::library(&arguments.aidl)?;
+            model::collect(context, &arguments.device.device, time, library)?
+        }
     };
     if !arguments.manager {
         graph.without_manager();

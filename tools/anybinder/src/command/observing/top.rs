@@ -156,7 +156,7 @@ fn past(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCod
     let past = Past::read(path)?;
     let interval = Duration::from_millis(arguments.interval_ms);
     let span = past.span(arguments.at, interval)?;
-    let library = methods::library(&arguments.aidl)?;
+    let library = methods::library_or(&arguments.aidl, &past.aidl)?;
     let sample = sample::of_past(&past, &span, arguments.hanging_ms, library);
     show(context, arguments, sample)?;
     past.check_whole().map(|()| ExitCode::SUCCESS)

@@ -37,6 +37,7 @@ use own_calls::Own;
 use program::Program;
 use service_lookup::Services;
 use show::Show;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -83,7 +84,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "summary")]
     tree: bool,
 
-    /// Also keep the events in FILE, for --from; with --from, those of the calls that are wanted
+    /// Also keep the events in FILE, for --from, with the files of --aidl that they need; with
+    /// --from, those of the calls that are wanted
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
@@ -232,7 +234,12 @@ impl Trace<'_> {
     fn finish(mut self, boot_offset_ns: i64) -> Result<u64> {
         let left = self.assembler.finish();
         self.calls(left, None)?;
-        if let Some(recorder) = self.recorder.take() {
+        if let Some(mut recorder) = self.recorder.take() {
+            let services = self.names.services();
+            let interfaces = services.map(|(_, service)| service.interface.as_str());
+            for (path, text) in self.show.aidl(interfaces) {
+                recorder.aidl(path, text)?;
+            }
             recorder.finish()?;
         }
         if let Some(mut file) = self.perfetto.take() {
@@ -250,17 +257,21 @@ impl Trace<'_> {
     }
 }
 
-/// What reads the types of calls.
-fn reader(arguments: &Arguments) -> Result<Reader> {
-    let library = methods::library(&arguments.aidl)?;
+/// What reads the types of calls. `recorded`: the `.aidl` files of a recording.
+fn reader(arguments: &Arguments, recorded: &BTreeMap<String, String>) -> Result<Reader> {
+    let library = methods::library_or(&arguments.aidl, recorded)?;
     Ok(Reader::new(
         library,
         arguments.payload.unwrap_or(Which::Kept),
     ))
 }
 
-fn show(context: &Context, arguments: &Arguments) -> Result<Show> {
-    let payloads = Payloads::new(reader(arguments)?, arguments.payload_bytes);
+fn show(
+    context: &Context,
+    arguments: &Arguments,
+    recorded: &BTreeMap<String, String>,
+) -> Result<Show> {
+    let payloads = Payloads::new(reader(arguments, recorded)?, arguments.payload_bytes);
     Ok(Show::new(show::Shown {
         json: context.json,
         beside: !arguments.command.is_empty(),
@@ -289,9 +300,9 @@ fn cut<'a>(arguments: &'a Arguments, from: &'a Path) -> Result<Option<Cut<'a>>> 
 }
 
 fn replay(context: &Context, arguments: &Arguments, path: &Path) -> Result<ExitCode> {
-    let show = show(context, arguments)?;
     let mut names = Names::recorded();
     let mut recording = Recording::open(path, &mut names)?;
+    let show = show(context, arguments, &recording.aidl)?;
     let mut trace = Trace {
         arguments,
         assembler: Assembler::default(),
@@ -402,7 +413,7 @@ fn follow(trace: &mut Trace, stream: &mut Stream, services: &mut Services) -> Re
 }
 
 fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let show = show(context, arguments)?;
+    let show = show(context, arguments, &BTreeMap::new())?;
     interrupt::defer();
     let extra = Extra {
         stages: arguments.perfetto.is_some(),

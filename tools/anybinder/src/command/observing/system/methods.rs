@@ -6,9 +6,10 @@ use anybinder_cli::error::Result;
 use anybinder_driver::level::{Level, LEVELS};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::{Library, Roots};
+use anybinder_parcel::shape::Interface;
 use anybinder_servicemanager::hidl_interface::{base_code, METHODS};
 use anybinder_servicemanager::{numbering, DESCRIPTOR};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 const fn code(letters: [u8; 4]) -> u32 {
     u32::from_be_bytes(letters)
@@ -126,6 +127,23 @@ pub fn library(roots: &Roots) -> Result<Option<Library>> {
         true => Ok(None),
         false => interface_files::open(&roots).map(Some),
     }
+}
+
+/// The same for a recording: those that it has itself, if no others are given.
+pub fn library_or(roots: &Roots, recorded: &BTreeMap<String, String>) -> Result<Option<Library>> {
+    let given = library(roots)?;
+    let own = || (!recorded.is_empty()).then(|| Library::of_texts(recorded));
+    Ok(given.or_else(own))
+}
+
+/// The `.aidl` files with all types of some interfaces, as far as they are declared.
+pub fn texts<'a>(
+    library: &Library,
+    interfaces: impl Iterator<Item = &'a str>,
+) -> Vec<(String, String)> {
+    // What the types of methods are made of is read on the way.
+    interfaces.for_each(|name| drop(Interface::find(library, name)));
+    library.texts()
 }
 
 /// What tells the names of the methods of services.

@@ -41,6 +41,8 @@ pub struct Past {
     whole: Range<u64>,
     lost: u64,
     flaw: Option<Flaw>,
+    /// The `.aidl` files in it.
+    pub aidl: BTreeMap<String, String>,
 }
 
 fn pid(number: i32) -> u32 {
@@ -60,6 +62,7 @@ impl Past {
             whole: u64::MAX..0,
             lost: 0,
             flaw: None,
+            aidl: BTreeMap::new(),
         };
         while let Some(event) = recording.next(&mut names) {
             let time_ns = event.time_ns;
@@ -69,6 +72,7 @@ impl Past {
         }
         past.add(assembler.finish(), u64::MAX)?;
         (past.lost, past.flaw) = (assembler.lost, recording.flaw);
+        past.aidl = recording.aidl;
         // A service may have been named after it was called.
         past.calls
             .iter_mut()
@@ -366,6 +370,7 @@ mod tests {
             whole: 1_000_000_000..10_000_000_000,
             lost: 0,
             flaw: None,
+            aidl: BTreeMap::new(),
         }
     }
 

@@ -143,6 +143,12 @@ impl Reader {
         }
     }
 
+    /// The `.aidl` files that were used, and those of some interfaces.
+    pub fn aidl<'a>(&self, interfaces: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+        let library = self.library.as_ref();
+        library.map_or_else(Vec::new, |library| methods::texts(library, interfaces))
+    }
+
     /// Says what is wrong with the `.aidl` files that were looked into.
     pub fn finish(&self) {
         if let Some(library) = &self.library {

@@ -52,6 +52,11 @@ impl Show {
         self.shown.payloads.method(call)
     }
 
+    /// The `.aidl` files that were used, and those of some interfaces.
+    pub fn aidl<'a>(&self, interfaces: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+        self.shown.payloads.aidl(interfaces)
+    }
+
     fn print(&mut self, text: &str) -> Result<()> {
         // At once: what it is beside may write to the same terminal.
         let line = format!("{}\n", harmless_lines(text));

@@ -57,6 +57,11 @@ impl Payloads {
         self.reader.method(call)
     }
 
+    /// The `.aidl` files that were used, and those of some interfaces.
+    pub fn aidl<'a>(&self, interfaces: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+        self.reader.aidl(interfaces)
+    }
+
     /// Says what is wrong with the `.aidl` files that were looked into.
     pub fn finish(&self) {
         self.reader.finish();
