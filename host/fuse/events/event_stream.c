@@ -34,6 +34,8 @@
 #define IDLE_NS 500000000ull
 /* Records that one READ returns at most, and that a poll looks through. */
 #define PORTION 2048u
+/* Records that events_ring_copy() needs room for if one is wanted. */
+#define ROOM_FOR_ONE 2u
 #define EVENTS_ALL ((1u << EVENT_KINDS) - 1)
 /* A reader that has not selected anything gets all but the data of calls. */
 #define EVENTS_OF_DATA (1u << EVENT_DATA | 1u << EVENT_DATA_TO_CLEAR)
@@ -168,7 +170,7 @@ static bool has_something(struct events_readers *all, struct events_reader *read
 {
 	struct events_position after = reader->position;
 	bool found = !reader->state.header_sent || reader->next_pending < reader->nr_pending ||
-		     events_ring_copy(&after, now_ns, all->portion, PORTION);
+		     events_ring_copy(&after, now_ns, all->portion, ROOM_FOR_ONE);
 
 	if (!found)
 		reader->position = after;

@@ -195,6 +195,9 @@ pub struct Extra {
     pub data: bool,
     /// The data of calls with `TF_CLEAR_BUF`, too.
     pub data_to_clear: bool,
+    /// Less: only who calls what and when, without sizes, objects, files and priorities. Each event
+    /// costs the caller some time.
+    pub is_lean: bool,
 }
 
 /// Bytes; hexadecimal digits in what people read.

@@ -11,8 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// Between two reads, unless one left something: with the data of calls, with details, and without.
+/// The driver keeps several times as many events as 60,000 calls in a second have meanwhile.
+const INTERVAL_OF_DATA: Duration = Duration::from_millis(10);
+const INTERVAL: Duration = Duration::from_millis(50);
+const INTERVAL_OF_LEAN: Duration = Duration::from_millis(100);
 /// How long one read waits.
 const WAIT: Duration = Duration::from_millis(100);
 /// While more events than this wait, none are read, and the driver drops some.
@@ -173,40 +178,60 @@ impl Drop for Idle {
     }
 }
 
-pub enum Source {
+enum Driver {
     Ring(Ring),
     Tracefs(Tracefs),
+}
+
+/// The events of a driver. While they come they are read in portions, at intervals: a reader that
+/// waits for the next one is woken, and asks the daemon, for each, at the cost of those that it
+/// observes.
+pub struct Source {
+    driver: Driver,
+    /// When the next portion is due, and how long after it the one behind it.
+    due: Instant,
+    interval: Duration,
 }
 
 impl Source {
     /// Events from now on. Fails, with advice, if there are none or the user may not see them.
     pub fn open(mount: &Mount, extra: Extra) -> Result<Self> {
         mount.check_served()?;
-        match mount.backend() {
-            Backend::Kernel => {
-                let tracefs = Tracefs::open(mount.is_rust_driver(), extra)?;
-                Ok(Source::Tracefs(tracefs))
-            }
-            _ => {
-                let path = mount.file("binder_logs/events");
-                Ok(Source::Ring(Ring::open(&path, extra)?))
-            }
-        }
+        let driver = match mount.backend() {
+            Backend::Kernel => Driver::Tracefs(Tracefs::open(mount.is_rust_driver(), extra)?),
+            _ => Driver::Ring(Ring::open(&mount.file("binder_logs/events"), extra)?),
+        };
+        Ok(Source {
+            driver,
+            due: Instant::now(),
+            interval: match extra {
+                Extra { data: true, .. } => INTERVAL_OF_DATA,
+                Extra { is_lean: true, .. } => INTERVAL_OF_LEAN,
+                _ => INTERVAL,
+            },
+        })
     }
 
     /// Whether the driver gives the data of calls to those who ask for it.
     pub fn has_data(&self) -> bool {
-        match self {
-            Source::Ring(ring) => ring.has_data,
-            Source::Tracefs(tracefs) => tracefs.has_data,
+        match &self.driver {
+            Driver::Ring(ring) => ring.has_data,
+            Driver::Tracefs(tracefs) => tracefs.has_data,
         }
     }
 
-    /// Waits at most `wait` for events, and adds those that there are to `into`.
+    /// Waits for the next portion, and then at most `wait` for events; adds those that there are
+    /// to `into`.
     pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
-        match self {
-            Source::Ring(ring) => ring.read(wait, into),
-            Source::Tracefs(tracefs) => tracefs.read(wait, into),
+        std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
+        let has_more = match &mut self.driver {
+            Driver::Ring(ring) => ring.read(wait, into)?,
+            Driver::Tracefs(tracefs) => tracefs.read(wait, into)?,
+        };
+        self.due = Instant::now();
+        if !has_more {
+            self.due += self.interval;
         }
+        Ok(())
     }
 }

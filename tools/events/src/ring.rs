@@ -4,9 +4,11 @@ use crate::event::{Bytes, Event, Extra, Priority, Transaction, What};
 use crate::thread_names;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,21 +36,26 @@ const DATA_TO_CLEAR: u16 = 26;
 const TARGET: u16 = 27;
 const PRIORITIES: u16 = 28;
 
-/// With PRIORITIES nine events for a call with its reply: each costs the caller some time.
-const WANTED: [u16; 12] = [
+/// Six events for a call with its reply, and with details, among them PRIORITIES, nine.
+const WANTED: [u16; 6] = [
     TXN,
     TXN_RECEIVED,
-    BUFFER_ALLOCATED,
     BUFFER_FREED,
-    BUFFER_FAILED,
     BUFFER_OUTDATED,
+    FAILED,
+    ERROR,
+];
+const DETAILS: [u16; 6] = [
+    BUFFER_ALLOCATED,
+    BUFFER_FAILED,
     NODE_TO_REF,
     REF_TO_NODE,
     REF_TO_REF,
     FILE_SENT,
-    FAILED,
-    ERROR,
 ];
+/// Kinds that came later, and those of them that are details.
+const LATER: [u16; 1] = [TARGET];
+const LATER_DETAILS: [u16; 1] = [PRIORITIES];
 
 pub struct Ring {
     file: File,
@@ -218,6 +225,7 @@ impl Ring {
         let file = File::options()
             .read(true)
             .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
             .open(path)
             .map_err(|err| open_error(path, &err))?;
         let mut ring = Ring {
@@ -226,8 +234,12 @@ impl Ring {
             threads: HashSet::new(),
             has_data: false,
         };
-        let mask = WANTED.iter().fold(0u32, |mask, kind| mask | 1 << kind);
-        let mask = mask | u32::from(extra.stages) << STAGE;
+        let bits = |kinds: &[u16]| kinds.iter().fold(0u32, |mask, kind| mask | 1 << kind);
+        let with = |kinds: &[u16], details: &[u16]| match extra.is_lean {
+            true => bits(kinds),
+            false => bits(kinds) | bits(details),
+        };
+        let mask = with(&WANTED, &DETAILS) | u32::from(extra.stages) << STAGE;
         ring.select(path, mask)?;
         let doing = || format!("reading {}", path.display());
         let size = ring.file.read(&mut ring.buffer).doing(doing)?;
@@ -253,9 +265,8 @@ impl Ring {
                 "Replace it by the installed one (`anybinder upgrade`), or use --payload alone.",
             ));
         }
-        let later = [TARGET, PRIORITIES];
-        let known = later.iter().filter(|kind| kinds > u32::from(**kind));
-        let mut more = known.fold(0u32, |mask, kind| mask | 1 << kind);
+        let known = 1u32.checked_shl(kinds).map_or(u32::MAX, |bit| bit - 1);
+        let mut more = with(&LATER, &LATER_DETAILS) & known;
         if extra.data && ring.has_data {
             more |= 1 << DATA | u32::from(extra.data_to_clear) << DATA_TO_CLEAR;
         }
@@ -286,25 +297,36 @@ impl Ring {
         }
     }
 
-    /// Waits at most `wait` for events, and adds those that there are to `into`.
-    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
-        let doing = || "reading the events of the daemon".to_string();
-        let timeout = Timespec::try_from(wait).expect("a short time");
-        let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
-        match rustix::event::poll(&mut fds, Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
-            other => other.doing(doing)?,
-        };
-        let size = match self.file.read(&mut self.buffer) {
-            Err(err) if err.kind() == ErrorKind::Interrupted => return Ok(()),
-            other => other.doing(doing)?,
-        };
+    /// Reads what there is; 0: nothing.
+    fn read_now(&mut self) -> Result<usize> {
+        match self.file.read(&mut self.buffer) {
+            Err(err) if matches!(err.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {
+                Ok(0)
+            }
+            other => other.doing(|| "reading the events of the daemon".to_string()),
+        }
+    }
+
+    /// Waits at most `wait` for events, and adds those that there are to `into`. True: there may be
+    /// more.
+    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<bool> {
+        let mut size = self.read_now()?;
+        if size == 0 {
+            let timeout = Timespec::try_from(wait).expect("a short time");
+            let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
+            match rustix::event::poll(&mut fds, Some(&timeout)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
+                other => other.doing(|| "waiting for the events of the daemon".to_string())?,
+            };
+            size = self.read_now()?;
+        }
         let first = into.len();
         into.extend(self.buffer[..size].chunks_exact(RECORD).filter_map(parse));
         for event in &mut into[first..] {
             self.look_up(event);
         }
-        Ok(())
+        // The daemon keeps a place for the count of those that are lost.
+        Ok(size + RECORD >= self.buffer.len())
     }
 
     /// The name of a thread of which this is the first call: it may have ended when it is shown.

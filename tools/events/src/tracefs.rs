@@ -24,14 +24,16 @@ const PRIORITIES: &str = "anybinder/binder_priorities";
 const DATA: &str = "anybinder/binder_data";
 const DATA_TO_CLEAR: &str = "anybinder/binder_data_to_clear";
 
-const EVENTS: [&str; 12] = [
+const EVENTS: [&str; 5] = [
     "binder_return",
     "binder_transaction",
     "binder_transaction_received",
-    "binder_transaction_alloc_buf",
     "binder_transaction_buffer_release",
-    "binder_transaction_failed_buffer_release",
     "binder_transaction_update_buffer_release",
+];
+const DETAILS: [&str; 7] = [
+    "binder_transaction_alloc_buf",
+    "binder_transaction_failed_buffer_release",
     "binder_transaction_node_to_ref",
     "binder_transaction_ref_to_node",
     "binder_transaction_ref_to_ref",
@@ -118,7 +120,7 @@ pub struct Tracefs {
 /// Enables the module's own events, where they are there; returns whether it gives the data of
 /// calls.
 fn enable_own(instance: &Instance, extra: Extra) -> Result<bool> {
-    if instance.has(PRIORITIES) {
+    if !extra.is_lean && instance.has(PRIORITIES) {
         instance.enable(PRIORITIES, true)?;
     }
     if extra.stages && instance.has(STAGE) {
@@ -167,7 +169,8 @@ impl Tracefs {
             instance.set(&format!("events/{command}/filter"), &frees)?;
             instance.enable(&command, true)?;
         }
-        for event in EVENTS.map(of_group) {
+        let details = DETAILS.iter().filter(|_| !extra.is_lean);
+        for event in EVENTS.iter().chain(details).map(|event| of_group(event)) {
             if instance.has(&event) {
                 instance.enable(&event, true)?;
             }
@@ -183,13 +186,8 @@ impl Tracefs {
         })
     }
 
-    /// Waits at most `wait` for events, and adds those that there are to `into`, or the first ones
-    /// of many: where events come faster than they are read there is no last one.
-    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
-        let timeout = Timespec::try_from(wait).expect("a short time");
-        let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
-        // Whatever it says: some kernels wake only when the buffer fills.
-        let _ = rustix::event::poll(&mut fds, Some(&timeout));
+    /// Adds to the rest what there is, or a portion of it; returns how many bytes.
+    fn read_now(&mut self) -> Result<usize> {
         let mut buffer = vec![0; 65536];
         let mut total = 0;
         while total < PORTION {
@@ -202,6 +200,21 @@ impl Tracefs {
             total += size;
             self.rest.extend_from_slice(&buffer[..size]);
         }
+        Ok(total)
+    }
+
+    /// Waits at most `wait` for events, and adds those that there are to `into`, or the first ones
+    /// of many: where events come faster than they are read there is no last one. True: there may
+    /// be more.
+    pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<bool> {
+        let mut total = self.read_now()?;
+        if total == 0 {
+            let timeout = Timespec::try_from(wait).expect("a short time");
+            let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];
+            // Whatever it says: some kernels wake only when the buffer fills.
+            let _ = rustix::event::poll(&mut fds, Some(&timeout));
+            total = self.read_now()?;
+        }
         let end = self.rest.iter().rposition(|byte| *byte == b'\n');
         let lines: Vec<u8> = self.rest.drain(..end.map_or(0, |end| end + 1)).collect();
         let lines = String::from_utf8_lossy(&lines);
@@ -210,7 +223,7 @@ impl Tracefs {
             .lines()
             .filter_map(|line| parse(line, unfreed.as_mut()));
         into.extend(events);
-        Ok(())
+        Ok(total >= PORTION)
     }
 }
 

@@ -244,6 +244,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         services: true,
         commands: false,
         latencies: true,
+        is_lean: true,
     };
     let library = methods::library(&arguments.aidl)?;
     let device = &arguments.device.device;

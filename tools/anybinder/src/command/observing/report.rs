@@ -154,6 +154,7 @@ impl Report<'_> {
             services: self.includes(Private::Services),
             commands: self.includes(Private::Commands),
             latencies: false,
+            is_lean: false,
         };
         let sample = Sampler::new(
             self.context,

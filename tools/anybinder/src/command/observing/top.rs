@@ -191,6 +191,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         services: true,
         commands: true,
         latencies: true,
+        is_lean: false,
     };
     let device = &arguments.device.device;
     let library = methods::library(&arguments.aidl)?;

@@ -419,6 +419,7 @@ fn live(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         stages: arguments.perfetto.is_some(),
         data: arguments.payload.is_some(),
         data_to_clear: arguments.payload == Some(Which::All),
+        is_lean: false,
     };
     let source = Source::open(&context.mount, extra)?;
     if arguments.payload.is_some() && !source.has_data() {

@@ -98,6 +98,7 @@ pub fn serve(context: &Context, arguments: &Arguments, address: SocketAddr) -> R
         services: true,
         commands: true,
         latencies: true,
+        is_lean: false,
     };
     let library = methods::library(&arguments.aidl)?;
     let device = &arguments.device.device;

@@ -534,7 +534,7 @@ pub fn of_past(past: &Past, library: Option<Library>) -> Result<Graph> {
 /// An interrupt ends it early, and what was counted is shown.
 fn measure(context: &Context, time: Duration) -> Result<Measured> {
     interrupt::defer();
-    let mut meter = Meter::start(&context.mount);
+    let mut meter = Meter::start(&context.mount, false);
     let end = Instant::now() + time;
     while Instant::now() < end && interrupt::check().is_ok() {
         std::thread::sleep(Duration::from_millis(20));

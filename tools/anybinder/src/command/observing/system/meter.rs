@@ -206,10 +206,16 @@ fn read(mut source: Source, ended: &AtomicBool, found: &Mutex<Measured>) -> Resu
 
 impl Meter {
     /// Where the events may not be read, all that is measured says why.
-    pub fn start(mount: &Mount) -> Meter {
+    ///
+    /// * `is_lean`: sizes and priorities are not measured
+    pub fn start(mount: &Mount, is_lean: bool) -> Meter {
         let found = Arc::new(Mutex::new(Measured::default()));
         let ended = Arc::new(AtomicBool::new(false));
-        let reader = match Source::open(mount, Extra::default()) {
+        let extra = Extra {
+            is_lean,
+            ..Extra::default()
+        };
+        let reader = match Source::open(mount, extra) {
             Ok(source) => {
                 let (found, ended) = (found.clone(), ended.clone());
                 Some(std::thread::spawn(move || {

@@ -54,6 +54,8 @@ pub struct Wanted {
     pub services: bool,
     pub commands: bool,
     pub latencies: bool,
+    /// Neither sizes nor priorities of calls.
+    pub is_lean: bool,
 }
 
 /// What a sample is made of.
@@ -94,7 +96,9 @@ impl Sampler {
         let mut sampler = Sampler {
             mount: context.mount.clone(),
             nodes,
-            meter: wanted.latencies.then(|| Meter::start(&context.mount)),
+            meter: wanted
+                .latencies
+                .then(|| Meter::start(&context.mount, wanted.is_lean)),
             restarts: Asker::new(&context.mount, device),
             methods: Methods {
                 library,
