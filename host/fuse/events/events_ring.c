@@ -30,6 +30,11 @@
 #define WORDS 8u
 #define STATE 0u	/* index of the word; those after it are words of the record */
 #define RING_BYTES ((size_t)EVENTS_SLOTS * WORDS * sizeof(u64))
+/*
+ * A slot whose event is this much later is fetched for writing meanwhile: its last reader's
+ * processor has it, and claiming it would wait for that.
+ */
+#define AHEAD 8u
 /* What one EVENT_DATA has at most, in bytes: four words. */
 #define PORTION ((u32)sizeof(((struct event_data *)0)->bytes))
 
@@ -111,6 +116,7 @@ static inline void put_at(struct events_ring *ring, u64 number, const u64 *head,
 	_Atomic u64 *slot = ring->slots[number % EVENTS_SLOTS];
 	u64 before = atomic_load_explicit(&slot[STATE], memory_order_relaxed);
 
+	__builtin_prefetch((const void *)ring->slots[(number + AHEAD) % EVENTS_SLOTS], 1);
 	if (before % 2 || before > state_unfinished(number) ||
 	    !atomic_compare_exchange_strong_explicit(&slot[STATE], &before,
 						     state_unfinished(number), memory_order_acquire,
