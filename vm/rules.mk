@@ -92,7 +92,8 @@ vm-rust-run: $(BIN)/anybinder-conformance $(BIN)/anybinder-differential $(BIN)/a
 	vm/rust-driver/build.sh
 	vm/reference-driver.sh newest
 	$(Q)$(MAKE) --no-print-directory module KVER=newest
-	/usr/bin/python3 -m pytest --long --vm -k newest-rust tests/kernel/module/test_beside.py
+	/usr/bin/python3 -m pytest --long --vm -k 'newest-rust or rust_driver' \
+		tests/kernel/module/test_beside.py tests/tools/trace/test_rust_driver.py
 	vm/rust-driver/compare.py $(VM_RUST_SEEDS); found=$$?; \
 		$(call VM_RUST_BENCH,count --kernel newest) && \
 		$(call VM_RUST_BENCH,throughput --kernel newest) && \
