@@ -55,6 +55,8 @@ void device_open(const struct request *request, struct binder_context *context, 
 		session_reply_status(request->head->unique, error);
 		return;
 	}
+	if (events_wanted(EVENT_OPENED))
+		events_put_opened(file->host->pid);
 	out.fh = file->handle;
 	backing_id = binder_proc_map(file->proc)->backing_id;
 	if (backing_id >= 0) {

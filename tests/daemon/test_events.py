@@ -21,7 +21,7 @@ RECORD = struct.Struct("<QQHHi40s")
 KINDS = """header idle lost ioctl ioctl_done write_done read_done wait command return txn
            txn_received txn_freed buffer_allocated buffer_freed buffer_failed buffer_outdated
            node_to_ref ref_to_node ref_to_ref file_sent file_received failed stage
-           error data data_to_clear target priorities""".split()
+           error data data_to_clear target priorities opened""".split()
 KIND = {name: number for number, name in enumerate(KINDS)}
 TXN = struct.Struct("<IIiiiiIII4x")
 BUFFER = struct.Struct("<QQQI12x")
@@ -29,6 +29,7 @@ HEADER = struct.Struct("<6I16x")
 FAILED = struct.Struct("<IIiiiiiIII")
 DATA = struct.Struct("<IHBB32s")
 PRIORITIES = struct.Struct("<IBBbBb31x")
+OPENED = struct.Struct("<i16s20x")
 DATA_MAX = 1024
 TF_CLEAR_BUF = 0x20
 BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE = 0x73622A85, 0x73682A85
@@ -115,6 +116,18 @@ def test_a_call_is_seen_from_its_start_to_its_end(directory):
     assert of_kind(seen, "ioctl_done") and of_kind(seen, "wait") and of_kind(seen, "stage")
     commands = {struct.unpack_from("<I", event.fields)[0] for event in of_kind(seen, "command")}
     assert {0x40406300, 0x40406301, 0x40086303} <= commands, commands
+
+
+def test_an_open_has_the_name_of_its_process(directory):
+    with Daemon(directory) as daemon, Events(daemon) as events:
+        client = Client(daemon.path("binder"))
+        seen = events.read_until(lambda found: of_kind(found, "opened"))
+        client.close()
+    with open("/proc/self/comm", "rb") as file:
+        name = file.read().strip()
+    opened, = of_kind(seen, "opened")
+    pid, comm = OPENED.unpack(opened.fields)
+    assert (pid, comm.rstrip(b"\0"), opened.thread) == (os.getpid(), name, os.getpid())
 
 
 def test_a_long_stream_is_one_ioctl(directory):

@@ -32,7 +32,7 @@
 #define READERS_MAX 16u
 #define TICK_NS 5000000
 #define IDLE_NS 500000000ull
-/* Records that one READ returns at most, and that a poll looks through. */
+/* Records that one READ returns at most. */
 #define PORTION 2048u
 /* Records that events_ring_copy() needs room for if one is wanted. */
 #define ROOM_FOR_ONE 2u
@@ -104,6 +104,16 @@ void events_put_failed(const struct event_failed *failed, bool reply)
 {
 	events_ring_put(clock_now_ns(), EVENT_FAILED, reply, calling_thread(), failed,
 			sizeof(*failed));
+}
+
+void events_put_opened(s32 pid)
+{
+	struct event_opened opened = { .pid = pid };
+
+	if (client_thread_read_file(pid, "comm", opened.comm, sizeof(opened.comm)) <= 0)
+		return;
+	opened.comm[strcspn(opened.comm, "\n")] = '\0';
+	events_put_of(pid, EVENT_OPENED, &opened, sizeof(opened));
 }
 
 void events_put_data(const struct host_trace_data *data)

@@ -42,6 +42,8 @@ void events_put_of(s32 thread, enum event_kind kind, const void *fields, size_t 
 void events_put_return(u32 cmd);
 /* Writes the EVENT_DATA of a transaction. */
 void events_put_data(const struct host_trace_data *data);
+/* Writes EVENT_OPENED; reads a file of /proc, so @pid waits for its open(2) and no lock is held. */
+void events_put_opened(s32 pid);
 /* Writes EVENT_FAILED. */
 void events_put_failed(const struct event_failed *failed, bool reply);
 

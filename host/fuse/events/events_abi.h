@@ -63,6 +63,7 @@ enum event_kind {
 	EVENT_DATA_TO_CLEAR,	/* the same of one with TF_CLEAR_BUF: event_data */
 	EVENT_TARGET,		/* whom a failing call is for, before EVENT_FAILED: event_target */
 	EVENT_PRIORITIES,	/* of a call, after its EVENT_TXN_RECEIVED: event_priorities */
+	EVENT_OPENED,		/* a process opens a device: event_opened */
 	EVENT_KINDS,
 };
 
@@ -153,6 +154,12 @@ struct event_priorities {
 	int8_t prio;
 };
 
+/* The name is told now, because the process may have ended when the event is read. */
+struct event_opened {
+	int32_t pid;
+	char comm[16];		/* ends with 0 */
+};
+
 /* The fields of the module's tracepoint anybinder:binder_stage. */
 struct event_stage {
 	uint32_t stage;		/* 0 K_IOC, 1 K_WR_IN, 2 K_ENQ, 3 K_DEQ, 4 K_COPY */
@@ -196,6 +203,7 @@ struct event_record {
 		struct event_stage stage;
 		struct event_target target;
 		struct event_priorities priorities;
+		struct event_opened opened;
 		struct event_data data;
 		uint64_t words[5];
 	};

@@ -429,10 +429,11 @@ def test_report_of_everything(bus):
 
 
 def test_a_report_names_methods(bus):
-    with bus.waiting_call("anybinder.test.named") as service:
+    name = "anybinder.test.named"
+    with bus.waiting_call(name) as peer:
+        wanted = f" for {peer.pid} client-tests, .*: method maxConcurrent of {name}\n"
         words = "report", "--include", "services,commands", "--aidl", AIDL
-        until(lambda: f"waits for {service.pid}" in bus.run(*words))
-        contains(bus.run(*words), "maxConcurrent")
+        until(lambda: re.search(f"HANGING .*{wanted}", bus.run(*words)))
 
 
 def test_restarts_are_counted(bus):

@@ -10,7 +10,7 @@ import pytest
 from tracing import AIDL, calls_of
 
 NAMES = ["one.service", "other.service"]
-FORMAT = b"anybinder events 3\n"
+FORMAT = b"anybinder events 4\n"
 
 
 @pytest.fixture(name="recorded")

@@ -167,6 +167,57 @@ def test_it_lets_others_go_first_and_keeps_their_names(bus):
     assert last["code"] == 1 and last["from"]["process"].startswith("python"), last
 
 
+def signal_all(tracer, number):
+    """Signals a trace and the process that does its work."""
+    for pid in (tracer.pid, *children_of(tracer.pid)):
+        os.kill(pid, number)
+
+
+def test_a_caller_that_has_ended_has_its_name(bus, scratch):
+    if bus.is_kernel:
+        pytest.skip("a kernel says the name with each event")
+    file = f"{scratch}/recording"
+    with bus.started("trace", "--json", "--record", file, stderr=None) as tracer:
+        until(lambda: os.path.exists(file))
+        # It sees no caller alive.
+        signal_all(tracer, signal.SIGSTOP)
+        bus.execute(*caller(1))
+        signal_all(tracer, signal.SIGCONT)
+        tracer.send_signal(signal.SIGINT)
+        live = tracer.stdout.read()
+    for text in live, bus.tool("trace", "--json", "--from", file).stdout:
+        call, = [call for call in calls_of(text) if call["code"] == 1]
+        assert call["from"]["process"].startswith("python"), call
+    processes = json.loads(bus.tool("graph", "--json", "--from", file).stdout)["processes"]
+    assert any(one["command"].startswith("python") for one in processes), processes
+
+
+def test_calls_that_began_before_are_told_from_others(bus, scratch):
+    file = f"{scratch}/recording"
+    with bus.peer() as service:
+        service.send_signal(signal.SIGSTOP)
+        # The second one waits for its turn, if not both do.
+        for _ in range(2):
+            bus.tool("call", "--oneway", "--interface", "anybinder.test.IPeer", PEER, "8", "i32",
+                     "1")
+        with bus.started("trace", "--json", "--record", file, stderr=None) as tracer:
+            until(lambda: os.path.exists(file))
+            service.send_signal(signal.SIGCONT)
+            posted = "call", "--aidl", AIDL, PEER, "posted"
+            until(lambda: bus.tool(*posted).stdout.count("1") == 2)
+            tracer.send_signal(signal.SIGINT)
+            calls = calls_of(tracer.stdout.read())
+    posts = [call for call in calls if call["code"] == 8 and call["service"] == PEER]
+    assert 1 <= len(posts) <= 2, calls
+    assert {(call["oneway"], call["begun_before"], call["unfinished"]) for call in posts} == \
+        {(True, True, False)}, posts
+    assert not any(call["begun_before"] for call in calls if call["code"] != 8), calls
+    summary = json.loads(bus.tool("trace", "--from", file, "--summary", "--json").stdout)
+    row, = [row for row in summary["methods"] if row["code"] == 8]
+    assert row["calls"] == row["begun_before"] == len(posts) and row["p50_ns"] > 0, row
+    assert ", begun before the trace\n" in bus.tool("trace", "--from", file).stdout
+
+
 def test_no_call_is_missing_however_slow_its_reader_is(bus, scratch):
     if bus.is_kernel:
         pytest.skip("it is about the events of the daemon")

@@ -8,10 +8,12 @@
 //!
 //! No event says that a thread ends. What is kept of the calls of threads refers to calls that are
 //! watched, or goes with the next sweep; and calls are watched up to a number and to a size.
-use crate::event::{error_name, Event, Priority, Transaction, What, TF_ONE_WAY};
+mod call_record;
+
+use crate::event::{error_name, Event, Transaction, What, TF_ONE_WAY};
 use crate::payload::Payload;
 use crate::thread_names::{Names, Thread};
-use serde::{Serialize, Serializer};
+pub use call_record::Call;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// How long a call that is over waits to be complete with the end of its buffer.
@@ -23,103 +25,6 @@ const OBJECT_BYTES: usize = 16;
 /// After so many events what refers to calls that are over is forgotten.
 const SWEEP: usize = 1 << 16;
 const TARGETS_MAX: usize = 1000;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Call {
-    /// The numbers of the transactions; 0 if the driver told of none, as for a dead handle.
-    pub id: u32,
-    pub reply_id: Option<u32>,
-    /// The call that its thread was serving when it made this one; or, if it served none, the only
-    /// call with a reply to come that other threads of its process were serving.
-    pub parent: Option<u32>,
-    /// `parent` was served by another thread: this call may have been made for something else.
-    pub by_other_thread: bool,
-    pub from: Thread,
-    pub to: Thread,
-    pub node: u32,
-    pub service: Option<String>,
-    pub interface: Option<String>,
-    pub code: u32,
-    pub flags: u32,
-    pub oneway: bool,
-    /// The priority of the caller, and that with which the call is served, where the driver says
-    /// them; a one-way call carries none.
-    #[serde(serialize_with = "as_text")]
-    pub priority: Option<Priority>,
-    #[serde(serialize_with = "as_text")]
-    pub served_at: Option<Priority>,
-    /// The call is served less urgently than its caller runs.
-    pub not_inherited: bool,
-    /// Times of CLOCK_MONOTONIC in nanoseconds: sent, received by a thread, replied to, the reply
-    /// received, the buffer of the call freed by its receiver.
-    pub sent_ns: u64,
-    pub received_ns: Option<u64>,
-    pub replied_ns: Option<u64>,
-    pub done_ns: Option<u64>,
-    pub freed_ns: Option<u64>,
-    /// Sizes in bytes: the data, with the buffers of its own; that of the reply.
-    pub size: u64,
-    pub reply_size: u64,
-    /// Objects (handles) and files that were passed.
-    pub objects: u32,
-    pub files: u32,
-    pub reply_objects: u32,
-    pub reply_files: u32,
-    pub reply_flags: u32,
-    /// The data of both, if the source was asked for it.
-    #[serde(skip)]
-    pub request_data: Payload,
-    #[serde(skip)]
-    pub reply_data: Payload,
-    /// What the caller got in place of a reply.
-    pub error: Option<String>,
-    /// Why, where the driver says it: a positive errno.
-    pub errno: Option<i32>,
-    /// The call was not over when the trace ended.
-    pub unfinished: bool,
-}
-
-fn as_text<S: Serializer>(priority: &Option<Priority>, into: S) -> Result<S::Ok, S::Error> {
-    priority.map(|one| one.to_string()).serialize(into)
-}
-
-impl Call {
-    /// From its start to its end; None while it has no end.
-    pub fn duration_ns(&self) -> Option<u64> {
-        let end = match self.oneway {
-            true => self.freed_ns.or(self.received_ns),
-            false => self.done_ns,
-        };
-        Some(end?.saturating_sub(self.sent_ns))
-    }
-
-    /// The name of its service, if that was not known yet when it was sent.
-    pub fn give_names(&mut self, names: &Names) {
-        if self.service.is_some() {
-            return;
-        }
-        if let Some(service) = names.service(self.node) {
-            self.service = Some(service.name.clone());
-            self.interface = Some(service.interface.clone());
-        }
-    }
-
-    /// What it takes of the memory.
-    pub fn bytes(&self) -> usize {
-        let names = [&self.service, &self.interface, &self.error];
-        let names: usize = names.into_iter().flatten().map(String::len).sum();
-        let payloads = self.request_data.held() + self.reply_data.held();
-        size_of::<Call>() + names + self.from.bytes() + self.to.bytes() + payloads
-    }
-
-    fn is_over(&self) -> bool {
-        self.done_ns.is_some()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.is_over() && (self.freed_ns.is_some() || self.received_ns.is_none())
-    }
-}
 
 /// Puts calls together. `push` takes the events in order; `take` gives the calls that are over.
 #[derive(Default)]
@@ -160,6 +65,12 @@ impl Assembler {
         match &event.what {
             What::Sent(sent) if sent.reply => self.replied(event, sent),
             What::Sent(sent) => self.start(event, sent, names),
+            What::Begun {
+                transaction,
+                age_ns,
+                size,
+            } => self.begun(event, transaction, (*age_ns, *size), names),
+            What::Opened { pid, name } => names.opened(*pid, name),
             What::Received { id } => {
                 let pid = self.open.get(id).map_or(0, |call| call.to.pid);
                 let thread = names.thread(event.tid, pid, said);
@@ -175,13 +86,7 @@ impl Assembler {
             What::BufferFreed { id } => self.freed(event, *id),
             What::BufferFailed { .. } => {}
             What::BufferOutdated { id } => self.fail_call(*id, event.time_ns, "replaced"),
-            What::Object { id, node, value } => {
-                self.count(*id, |call| (&mut call.objects, &mut call.reply_objects));
-                if let (Some(value), Some(payload)) = (value, self.payload(*id)) {
-                    payload.add_node(*value, *node);
-                    self.hold(OBJECT_BYTES);
-                }
-            }
+            What::Object { id, node, value } => self.object(*id, *node, *value),
             What::Data {
                 id,
                 offset,
@@ -240,8 +145,12 @@ impl Assembler {
     }
 
     fn start(&mut self, event: &Event, sent: &Transaction, names: &mut Names) {
-        // Each has a number of its own, but perhaps in a recording that was forged.
-        if self.open.contains_key(&sent.id) {
+        // Each has a number of its own, but perhaps in a recording that was forged; or it was seen
+        // before its event was.
+        if let Some(call) = self.open.get_mut(&sent.id) {
+            if std::mem::take(&mut call.begun_before) {
+                call.sent_ns = event.time_ns;
+            }
             return;
         }
         let from = names.thread(event.tid, sent.from_pid, event.thread.as_ref());
@@ -280,6 +189,42 @@ impl Assembler {
         self.last_sent.insert(event.tid, sent.id);
         self.ages.push_back(sent.id);
         self.open.insert(sent.id, Box::new(call));
+    }
+
+    /// A call that was sent before the first event, outer ones first.
+    fn begun(
+        &mut self,
+        event: &Event,
+        sent: &Transaction,
+        (age_ns, size): (u64, u64),
+        names: &mut Names,
+    ) {
+        if self.open.contains_key(&sent.id) {
+            return;
+        }
+        self.start(event, sent, names);
+        let Some(call) = self.open.get_mut(&sent.id) else {
+            return;
+        };
+        call.begun_before = true;
+        call.sent_ns = event.time_ns.saturating_sub(age_ns);
+        call.size = size;
+        if sent.to_tid != 0 {
+            self.serve(sent.to_tid, sent.id);
+        }
+    }
+
+    /// A thread serves a call from now on.
+    fn serve(&mut self, tid: i32, id: u32) {
+        let Some(call) = self.open.get(&id) else {
+            return;
+        };
+        if !call.oneway && !call.is_over() && call.to.pid != 0 {
+            self.served.entry(call.to.pid).or_default().insert(id);
+        }
+        let serving = self.serving.entry(tid).or_default();
+        serving.retain(|one| *one != id);
+        serving.push(id);
     }
 
     /// Makes room for so many bytes of open calls.
@@ -361,16 +306,13 @@ impl Assembler {
         };
         call.received_ns = Some(event.time_ns);
         call.to = thread;
-        if !call.oneway && !call.is_over() && call.to.pid != 0 {
-            self.served.entry(call.to.pid).or_default().insert(id);
-        }
-        let serving = self.serving.entry(event.tid).or_default();
         // A thread that waits for no reply is done with the one-way call that it served.
-        if !self.waiting.contains_key(&event.tid) {
+        let serving = self.serving.get_mut(&event.tid);
+        if let (Some(serving), false) = (serving, self.waiting.contains_key(&event.tid)) {
             let open = &self.open;
             serving.retain(|id| open.get(id).is_some_and(|call| !call.oneway));
         }
-        serving.push(id);
+        self.serve(event.tid, id);
     }
 
     /// The call that a thread serves and is to reply to.
@@ -438,6 +380,14 @@ impl Assembler {
             } else {
                 of_call
             }) += 1;
+        }
+    }
+
+    fn object(&mut self, id: u32, node: u32, value: Option<u64>) {
+        self.count(id, |call| (&mut call.objects, &mut call.reply_objects));
+        if let (Some(value), Some(payload)) = (value, self.payload(id)) {
+            payload.add_node(value, node);
+            self.hold(OBJECT_BYTES);
         }
     }
 

@@ -173,6 +173,20 @@ pub enum What {
         caller: Option<Priority>,
         served: Priority,
     },
+    /// Not of a driver: a call that was under way before the first event. Its thread is the
+    /// caller's; `to_tid` is the thread that serves it.
+    Begun {
+        transaction: Transaction,
+        /// How long ago it was sent, as far as the driver says it.
+        age_ns: u64,
+        size: u64,
+    },
+    /// A process opens a device, or had it open before the first event. Its name is told now,
+    /// because it may have ended when one of its calls is shown.
+    Opened {
+        pid: i32,
+        name: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

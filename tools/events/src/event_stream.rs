@@ -2,6 +2,7 @@
 //! A source that a thread of its own reads, so that events are taken from the driver, whose buffer
 //! is limited, however long the receiver is busy with them. The receiver is idle (`SCHED_IDLE`)
 //! unless it is late: what it does with the events shall not keep those waiting that it observes.
+use crate::beforehand;
 use crate::event::{monotonic_ns, Event, Extra};
 use crate::ring::Ring;
 use crate::tracefs::Tracefs;
@@ -191,6 +192,8 @@ pub struct Source {
     /// When the next portion is due, and how long after it the one behind it.
     due: Instant,
     interval: Duration,
+    /// What there was before, until it has its place in the stream.
+    before: Vec<Event>,
 }
 
 impl Source {
@@ -209,7 +212,22 @@ impl Source {
                 Extra { is_lean: true, .. } => INTERVAL_OF_LEAN,
                 _ => INTERVAL,
             },
+            before: beforehand::events(mount),
         })
+    }
+
+    /// Puts what there was before at its place among the new events, or behind them, if no others
+    /// of that time are to come.
+    fn put_before(&mut self, has_more: bool, first: usize, into: &mut Vec<Event>) {
+        let Some(taken_ns) = self.before.first().map(|event| event.time_ns) else {
+            return;
+        };
+        let mut new = into[first..].iter();
+        let later = new.position(|event| event.time_ns >= taken_ns);
+        let place = later.map(|at| first + at);
+        if let Some(at) = place.or((!has_more).then_some(into.len())) {
+            into.splice(at..at, self.before.drain(..));
+        }
     }
 
     /// Whether the driver gives the data of calls to those who ask for it.
@@ -224,10 +242,12 @@ impl Source {
     /// to `into`.
     pub fn read(&mut self, wait: Duration, into: &mut Vec<Event>) -> Result<()> {
         std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
+        let first = into.len();
         let has_more = match &mut self.driver {
             Driver::Ring(ring) => ring.read(wait, into)?,
             Driver::Tracefs(tracefs) => tracefs.read(wait, into)?,
         };
+        self.put_before(has_more, first, into);
         self.due = Instant::now();
         if !has_more {
             self.due += self.interval;

@@ -5,6 +5,7 @@
 //! * `ring`: the daemon's `binder_logs/events`; `tracefs`: the tracepoints of a kernel's driver;
 //!   `tracefs_instance`: an instance of tracefs
 //! * `calls`: from events to calls
+//! * `beforehand`: what there is before the first event
 //! * `payload`: the data of a call
 //! * `thread_names`: what threads and objects are called
 //! * `event_stream`: whichever source a mount has, and a thread that reads it
@@ -19,5 +20,6 @@ pub mod recording;
 pub mod thread_names;
 pub mod tracefs_instance;
 
+mod beforehand;
 mod ring;
 mod tracefs;

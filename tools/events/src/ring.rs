@@ -35,6 +35,7 @@ const DATA: u16 = 25;
 const DATA_TO_CLEAR: u16 = 26;
 const TARGET: u16 = 27;
 const PRIORITIES: u16 = 28;
+const OPENED: u16 = 29;
 
 /// Six events for a call with its reply, and with details, among them PRIORITIES, nine.
 const WANTED: [u16; 6] = [
@@ -55,7 +56,7 @@ const DETAILS: [u16; 6] = [
 ];
 /// Kinds that came later, and those of them that are details.
 const LATER: [u16; 1] = [TARGET];
-const LATER_DETAILS: [u16; 1] = [PRIORITIES];
+const LATER_DETAILS: [u16; 2] = [PRIORITIES, OPENED];
 
 pub struct Ring {
     file: File,
@@ -127,6 +128,14 @@ impl Record<'_> {
         }
     }
 
+    fn opened(&self) -> What {
+        let name = self.0[28..44].split(|byte| *byte == 0).next();
+        What::Opened {
+            pid: self.i32(24),
+            name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
+        }
+    }
+
     fn data(&self) -> What {
         let offset = u32::from(self.u16(28));
         let [size, objects] = [self.0[30], self.0[31]];
@@ -180,6 +189,7 @@ impl Record<'_> {
                 caller: (self.0[28] != 0).then(|| self.priority(29)),
                 served: self.priority(31),
             },
+            OPENED => self.opened(),
             FILE_SENT => What::File { id: self.u32(32) },
             FAILED => self.failed(),
             STAGE => What::Stage {

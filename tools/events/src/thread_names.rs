@@ -37,6 +37,8 @@ impl Service {
 pub struct Names {
     threads: HashMap<i32, Thread>,
     services: HashMap<u32, Service>,
+    /// The names of processes when they opened a device.
+    opened: HashMap<i32, String>,
     /// Threads that were looked up since `take_new` was last called.
     new: Vec<Thread>,
     /// No look-ups: the names come from a recording.
@@ -51,7 +53,8 @@ pub(crate) const THREADS_MAX: usize = 100_000;
 const BYTES_MAX: usize = 32 << 20;
 const BYTES_EACH: usize = 200;
 
-fn comm(path: &str) -> String {
+/// The name in a `comm` of /proc; empty if the process has ended.
+pub(crate) fn comm(path: &str) -> String {
     let name = std::fs::read_to_string(path).unwrap_or_default();
     name.trim_end().to_string()
 }
@@ -85,6 +88,20 @@ impl Names {
             self.new.push(thread.clone());
         }
         self.threads.insert(thread.tid, thread);
+    }
+
+    /// A process of this name opens a device: an earlier one of its number has ended.
+    pub fn opened(&mut self, pid: i32, name: &str) {
+        if self.opened.len() >= THREADS_MAX {
+            self.opened.clear();
+        }
+        if self
+            .opened
+            .insert(pid, name.to_string())
+            .is_none_or(|before| before != name)
+        {
+            self.threads.remove(&pid);
+        }
     }
 
     fn make_room(&mut self, bytes: usize) {
@@ -135,8 +152,15 @@ impl Names {
         if let (true, Some((_, name))) = (thread.thread.is_empty(), said) {
             thread.thread = name.clone();
         }
-        if thread.process.is_empty() && tid == pid {
-            thread.process = thread.thread.clone();
+        if thread.process.is_empty() {
+            thread.process = match self.opened.get(&pid) {
+                Some(name) => name.clone(),
+                None if tid == pid => thread.thread.clone(),
+                None => String::new(),
+            };
+        }
+        if thread.thread.is_empty() && tid == pid {
+            thread.thread = thread.process.clone();
         }
         self.add_thread(thread.clone());
         thread

@@ -305,3 +305,36 @@ fn what_is_open_has_a_bound() {
     assert!((1 << 20..=HELD_MAX).contains(&told), "{told}");
     assert!(calls.iter().all(|call| call.unfinished));
 }
+
+#[test]
+fn a_call_that_began_before_ends_as_others_do() {
+    let begun = |id, to_tid| What::Begun {
+        transaction: Transaction {
+            id,
+            node: 7,
+            to_pid: 20,
+            to_tid,
+            ..Transaction::default()
+        },
+        age_ns: 500,
+        size: 9,
+    };
+    let calls = play(&[
+        (1, begun(10, 2)),
+        (3, begun(11, 0)),
+        (2, reply(12)),
+        (1, What::Received { id: 12 }),
+        // Its own event comes later, or came before.
+        (4, begun(13, 0)),
+        (4, sent(13, 0)),
+        (5, sent(14, 0)),
+        (5, begun(14, 0)),
+    ]);
+    let of = |id| calls.iter().find(|call| call.id == id).unwrap();
+    let told = |id| (of(id).begun_before, of(id).unfinished, of(id).sent_ns);
+    assert_eq!(told(10), (true, false, 500));
+    assert_eq!((of(10).size, of(10).duration_ns()), (9, Some(3500)));
+    assert_eq!(told(11), (true, true, 1500));
+    assert_eq!(told(13), (false, true, 6000));
+    assert_eq!(told(14), (false, true, 7000));
+}

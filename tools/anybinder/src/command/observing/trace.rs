@@ -155,13 +155,18 @@ impl Trace<'_> {
                 recorder.thread(thread)?;
             }
         }
-        if let Some(recorder) = &mut self.recorder {
+        // The names of processes are recorded with their calls.
+        let is_name = matches!(event.what, What::Opened { .. });
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| !is_name) {
             recorder.event(event)?;
         }
         if self.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
             self.recorded.push(event.clone());
         }
         if let What::Sent(sent)
+        | What::Begun {
+            transaction: sent, ..
+        }
         | What::Failed {
             transaction: sent, ..
         } = &event.what

@@ -356,6 +356,26 @@ impl Builder<'_> {
         })
     }
 
+    /// Adds the processes of calls that were measured and that have ended since.
+    fn add_ended(&mut self, measured: &Measured) {
+        let ended = self.edges.keys().flat_map(|(from, to)| [*from, *to]);
+        for pid in ended
+            .filter(|pid| !self.processes.contains_key(pid))
+            .collect::<BTreeSet<_>>()
+        {
+            if let Some(command) = measured.commands.get(&pid) {
+                self.processes.insert(
+                    pid,
+                    Process {
+                        pid,
+                        command: command.clone(),
+                        ..Process::default()
+                    },
+                );
+            }
+        }
+    }
+
     fn add(&mut self, one: &state_report::Process) {
         let nothing = (!self.known.is_recorded()).then_some(0);
         let process = self.processes.entry(one.pid).or_insert_with(|| Process {
@@ -462,6 +482,7 @@ pub fn build(
     }
     if let Some(measured) = measured {
         builder.add_rates(measured);
+        builder.add_ended(measured);
     }
     let known = builder.processes;
     let is_known = |edge: &Edge| known.contains_key(&edge.from) && known.contains_key(&edge.to);

@@ -19,6 +19,11 @@ impl Known {
         matches!(self, Known::Recorded(_))
     }
 
+    /// Whether the names of programs are wanted.
+    pub fn has_names(&self) -> bool {
+        !matches!(self, Known::Nameless)
+    }
+
     /// This process, which is left out; 0: there is none.
     pub fn own(&self) -> u32 {
         match self.is_recorded() {

@@ -144,13 +144,21 @@ pub struct Measured {
     pub elapsed_s: f64,
     /// Events that the driver could not keep.
     pub lost: u64,
+    /// The names of the processes, some of which may have ended.
+    pub commands: HashMap<u32, String>,
     /// Why nothing was measured, in a line.
     pub missing: Option<String>,
 }
 
 impl Measured {
     pub fn add(&mut self, call: &Call) {
-        self.calls.entry(key(call)).or_default().add(call);
+        let key = key(call);
+        for (pid, thread) in [(key.from, &call.from), (key.to, &call.to)] {
+            if !thread.process.is_empty() && !self.commands.contains_key(&pid) {
+                self.commands.insert(pid, thread.process.clone());
+            }
+        }
+        self.calls.entry(key).or_default().add(call);
     }
 
     pub fn per_s(&self, count: u64) -> f64 {

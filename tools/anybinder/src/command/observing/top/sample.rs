@@ -241,6 +241,12 @@ impl History {
             backlogs: HashMap::new(),
             marks: Vec::new(),
         };
+        if self.known.has_names() {
+            for (pid, name) in &measured.commands {
+                let command = seen.commands.entry(*pid);
+                command.or_insert_with(|| name.clone());
+            }
+        }
         for process in processes.iter().filter(|one| one.pid != own) {
             if let Some(row) = rows.get_mut(&process.pid) {
                 self.add(row, process, &mut seen);

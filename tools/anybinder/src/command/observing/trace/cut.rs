@@ -61,6 +61,9 @@ impl Masks {
         self.number(&mut event.tid);
         match &mut event.what {
             What::Sent(sent)
+            | What::Begun {
+                transaction: sent, ..
+            }
             | What::Failed {
                 transaction: sent, ..
             } => {
@@ -79,6 +82,9 @@ impl Masks {
 fn transaction(what: &What) -> Option<u32> {
     match what {
         What::Sent(sent)
+        | What::Begun {
+            transaction: sent, ..
+        }
         | What::Failed {
             transaction: sent, ..
         } => Some(sent.id),
@@ -93,7 +99,7 @@ fn transaction(what: &What) -> Option<u32> {
         | What::Target { id, .. }
         | What::Stage { id, .. }
         | What::Priorities { id, .. } => Some(*id),
-        What::Return { .. } | What::Lost { .. } => None,
+        What::Return { .. } | What::Lost { .. } | What::Opened { .. } => None,
     }
 }
 
@@ -101,6 +107,9 @@ fn transaction(what: &What) -> Option<u32> {
 fn threads(event: &Event) -> Vec<i32> {
     match &event.what {
         What::Sent(sent)
+        | What::Begun {
+            transaction: sent, ..
+        }
         | What::Failed {
             transaction: sent, ..
         } => vec![event.tid, sent.from_pid, sent.to_pid, sent.to_tid],
@@ -132,6 +141,9 @@ impl Copy {
         }
         let node = match &event.what {
             What::Sent(sent)
+            | What::Begun {
+                transaction: sent, ..
+            }
             | What::Failed {
                 transaction: sent, ..
             } => sent.node,
@@ -222,6 +234,14 @@ impl<'a> Cut<'a> {
                 copy.event(event, &names)?;
             }
             next = recording.next(&mut names);
+        }
+        for (number, (path, text)) in recording.aidl.iter().enumerate() {
+            let name = Path::new(path).file_name().unwrap_or_default();
+            let path = match self.is_anonymous {
+                true => format!("{number}/{}", name.to_string_lossy()),
+                false => path.clone(),
+            };
+            copy.recorder.aidl(path, text.clone())?;
         }
         copy.recorder.finish_copy(recording.flaw)?;
         note(format_args!(

@@ -88,8 +88,12 @@ pub fn line(call: &Call, method: Option<&str>, own_ns: Option<u64>) -> String {
     let own = own_ns.map_or(String::new(), |own| {
         format!(", {} of its own", duration(own))
     });
+    let begun = match call.begun_before {
+        true => ", begun before the trace",
+        false => "",
+    };
     format!(
-        "{}{to} {}{interface} {}({} B{}) = {}{time}{own}{}",
+        "{}{to} {}{interface} {}({} B{}) = {}{time}{own}{}{begun}",
         party(&call.from),
         target(call),
         method_name(method, call.code),
@@ -145,6 +149,11 @@ mod tests {
         let text = line(&call(), Some("add"), Some(5_200));
         assert!(text.contains(" my.IService add(100 B"), "{text}");
         assert!(text.ends_with(" in 85.2 us, 5.2 us of its own"), "{text}");
+        let begun = Call {
+            begun_before: true,
+            ..call()
+        };
+        assert!(line(&begun, None, None).ends_with(" in 85.2 us, begun before the trace"));
         let text = line(&failed, None, None);
         assert!(text.contains("object 4 ping(100 B"), "{text}");
         assert!(

@@ -30,6 +30,9 @@ impl Own {
     pub fn made(&mut self, event: &Event) -> bool {
         match &event.what {
             What::Sent(sent)
+            | What::Begun {
+                transaction: sent, ..
+            }
             | What::Failed {
                 transaction: sent, ..
             } => {
@@ -53,6 +56,7 @@ impl Own {
             | What::File { id }
             | What::Priorities { id, .. }
             | What::Stage { id, .. } => self.ids.contains(id),
+            What::Opened { pid, .. } => *pid == self.pid,
             What::Return { .. } => self.is_own_thread(event),
             What::Lost { .. } => {
                 self.ids.clear();

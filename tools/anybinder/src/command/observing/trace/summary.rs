@@ -36,6 +36,7 @@ struct Method {
     /// Times of the calls that are over.
     times: Histogram<u32>,
     unfinished: Unfinished,
+    begun_before: u64,
 }
 
 /// The calls that are not over.
@@ -100,6 +101,8 @@ struct Row {
     /// Calls that are not over, and how long the oldest of them takes by now.
     unfinished: u64,
     oldest_ns: Option<u64>,
+    /// Calls that were under way when the trace began.
+    begun_before: u64,
     #[serde(skip)]
     total_ns: u64,
 }
@@ -157,10 +160,12 @@ impl Summary {
             bytes: 0,
             times: Histogram::new_with_bounds(1, MAX_NS, 3).expect("constant bounds"),
             unfinished: Unfinished::default(),
+            begun_before: 0,
         });
         method.target = method.target.take().filter(|known| *known == target);
         method.calls += 1;
         method.errors += u64::from(call.error.is_some());
+        method.begun_before += u64::from(call.begun_before);
         method.bytes += call.size + call.reply_size;
         match call.duration_ns().filter(|_| !call.unfinished) {
             Some(time) => method.times.saturating_record(time.max(1)),
@@ -189,6 +194,7 @@ impl Summary {
             bytes: method.bytes,
             unfinished: method.unfinished.count,
             oldest_ns,
+            begun_before: method.begun_before,
             total_ns: (over_ns as u64).saturating_add(waiting_ns),
         }
     }
