@@ -2,8 +2,8 @@
 //! How many arrows of a picture cross each other.
 type Point = (f64, f64);
 
-/// Into so many straight pieces each curve is cut. Their number is odd: curves that mirror each other
-/// cross in the middle of one, where ends of pieces would only touch.
+/// Into so many straight pieces each curve is cut. Their number is odd: curves that mirror each
+/// other cross in the middle of one, where ends of pieces would only touch.
 const PIECES: u32 = 9;
 
 /// The points of a path of the layout: a start, a curve with two controls, then smooth curves,
