@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rsbinder::{ProcessState, Result, StatusCode};
 
-use crate::{number, outcome, Status};
+use crate::{number, Status};
 
 static MAX_THREADS: AtomicU32 = AtomicU32::new(rsbinder::DEFAULT_MAX_BINDER_THREADS);
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
@@ -82,5 +82,5 @@ pub unsafe extern "C" fn ABinderProcess_setupPolling(file: *mut c_int) -> Status
 
 #[no_mangle]
 pub extern "C" fn ABinderProcess_handlePolledCommands() -> Status {
-    outcome(Err(StatusCode::InvalidOperation))
+    number(StatusCode::InvalidOperation)
 }

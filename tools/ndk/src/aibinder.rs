@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 
 use rsbinder::{
-    Binder, BinderFeatures, IBinder, Interface, Parcel, Remotable, Result, SIBinder, Stability,
-    StatusCode, Transactable, TransactionCode, WIBinder,
+    Binder, BinderFeatures, IBinder, Interface, Parcel, Remotable, RemoteProxy, Result, SIBinder,
+    Stability, StatusCode, Transactable, TransactionCode, WIBinder,
 };
 
 use crate::aparcel::AParcel;
 use crate::class::AIBinder_Class;
 use crate::death_recipient::Link;
-use crate::{abinder_process, lock, result_of};
+use crate::{abinder_process, lock, result_of, UserData};
 
 pub struct AIBinder {
     class: AtomicPtr<AIBinder_Class>,
@@ -29,15 +29,23 @@ pub struct AIBinder {
 
 enum Kind {
     Local(Box<Local>),
-    Remote {
-        binder: SIBinder,
-        links: Mutex<Vec<Arc<Link>>>,
-    },
+    Remote(Remote),
+}
+
+pub struct Remote {
+    pub binder: SIBinder,
+    pub links: Mutex<Vec<Arc<Link>>>,
+}
+
+impl Remote {
+    pub fn proxy(&self) -> Result<&dyn RemoteProxy> {
+        self.binder.as_remote().ok_or(StatusCode::InvalidOperation)
+    }
 }
 
 struct Local {
     me: Weak<AIBinder>,
-    user_data: *mut c_void,
+    user_data: UserData,
     was_parceled: AtomicBool,
     settings: Mutex<Settings>,
 }
@@ -48,11 +56,6 @@ pub struct Settings {
     pub features: BinderFeatures,
     extension: Option<SIBinder>,
 }
-
-// SAFETY: the user's data goes to the functions of the class alone, which any thread may call.
-unsafe impl Send for AIBinder {}
-// SAFETY: as above.
-unsafe impl Sync for AIBinder {}
 
 static REMOTES: LazyLock<Mutex<HashMap<usize, Weak<AIBinder>>>> = LazyLock::new(Mutex::default);
 
@@ -74,10 +77,10 @@ pub fn of(binder: SIBinder) -> Arc<AIBinder> {
     entry.upgrade().unwrap_or_else(|| {
         let new = Arc::new(AIBinder {
             class: AtomicPtr::default(),
-            kind: Kind::Remote {
+            kind: Kind::Remote(Remote {
                 binder,
                 links: Mutex::default(),
-            },
+            }),
         });
         *entry = Arc::downgrade(&new);
         new
@@ -97,12 +100,12 @@ impl Drop for AIBinder {
             Kind::Local(local) => {
                 if let Some(class) = self.class() {
                     // SAFETY: what onCreate returned, once.
-                    unsafe { (class.on_destroy)(local.user_data) };
+                    unsafe { (class.on_destroy)(local.user_data.get()) };
                 }
             }
-            Kind::Remote { binder, .. } => {
+            Kind::Remote(remote) => {
                 let mut remotes = lock(&REMOTES);
-                let key = address(binder);
+                let key = address(&remote.binder);
                 // Another may have taken its place since the last reference went.
                 if remotes
                     .get(&key)
@@ -121,7 +124,7 @@ impl AIBinder {
             class: AtomicPtr::new(class.cast_mut()),
             kind: Kind::Local(Box::new(Local {
                 me: me.clone(),
-                user_data,
+                user_data: UserData(user_data),
                 was_parceled: AtomicBool::new(false),
                 settings: Mutex::default(),
             })),
@@ -150,20 +153,20 @@ impl AIBinder {
 
     pub fn user_data(&self) -> *mut c_void {
         self.local()
-            .map_or(std::ptr::null_mut(), |local| local.user_data)
+            .map_or(std::ptr::null_mut(), |local| local.user_data.get())
     }
 
     fn local(&self) -> Option<&Local> {
         match &self.kind {
             Kind::Local(local) => Some(local),
-            Kind::Remote { .. } => None,
+            Kind::Remote(_) => None,
         }
     }
 
-    pub fn remote(&self) -> Option<(&SIBinder, &Mutex<Vec<Arc<Link>>>)> {
+    pub fn remote(&self) -> Option<&Remote> {
         match &self.kind {
             Kind::Local(_) => None,
-            Kind::Remote { binder, links } => Some((binder, links)),
+            Kind::Remote(remote) => Some(remote),
         }
     }
 
@@ -174,7 +177,7 @@ impl AIBinder {
                 let me = local.me.upgrade().expect("the caller holds it");
                 SIBinder::new(me).expect("counting cannot fail: inc_strong")
             }
-            Kind::Remote { binder, .. } => binder.clone(),
+            Kind::Remote(remote) => remote.binder.clone(),
         }
     }
 
@@ -221,15 +224,11 @@ impl AIBinder {
 }
 
 /// Reads the request of a dump, as only an object of rsbinder can, for one in C.
+#[derive(Default)]
 struct Dumper {
-    binder: *const AIBinder,
+    binder: Weak<AIBinder>,
     file: c_int,
 }
-
-// SAFETY: it does not leave the call that makes it.
-unsafe impl Send for Dumper {}
-// SAFETY: as above.
-unsafe impl Sync for Dumper {}
 
 impl Remotable for Dumper {
     fn descriptor() -> &'static str {
@@ -246,8 +245,8 @@ impl Remotable for Dumper {
             .iter()
             .map(|word| CString::new(word.as_str()))
             .collect();
-        // SAFETY: as said above.
-        unsafe { (*self.binder).dump(self.file, &arguments.map_err(|_| StatusCode::BadValue)?) }
+        let binder = self.binder.upgrade().ok_or(StatusCode::DeadObject)?;
+        binder.dump(self.file, &arguments.map_err(|_| StatusCode::BadValue)?)
     }
 }
 
@@ -266,7 +265,7 @@ impl Transactable for AIBinder {
                 // An object that is a file: its type, its flags, its number.
                 data.set_data_position(2 * size_of::<u32>());
                 let dumper = Dumper {
-                    binder: self,
+                    binder: self.local().ok_or(StatusCode::InvalidOperation)?.me.clone(),
                     file: data.read_i32()?,
                 };
                 let by = Binder::new(dumper).as_binder();
@@ -332,11 +331,7 @@ impl IBinder for AIBinder {
     /// As rsbinder encodes them.
     fn local_binder_flags(&self) -> u32 {
         let features = self.local().map(|local| lock(&local.settings).features);
-        let like = Dumper {
-            binder: self,
-            file: -1,
-        };
-        Binder::new_with_features(like, features.unwrap_or_default())
+        Binder::new_with_features(Dumper::default(), features.unwrap_or_default())
             .as_binder()
             .local_binder_flags()
     }

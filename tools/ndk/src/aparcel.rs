@@ -2,12 +2,12 @@
 //! `AParcel`: what a call carries, but for arrays (`aparcel_array.rs`).
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, IntoRawFd};
 
 use rsbinder::{Parcel, ParcelFileDescriptor, Result, StatusCode};
 
 use crate::astatus::{self, AStatus};
-use crate::{number, outcome, Status};
+use crate::{boxed, ensure, given, outcome, Status};
 
 pub struct AParcel {
     held: Held,
@@ -33,7 +33,7 @@ impl AParcel {
     }
 
     pub fn for_call(parcel: Parcel, target: *const c_void) -> *mut Self {
-        Box::into_raw(Box::new(AParcel {
+        boxed(Some(AParcel {
             held: Held::Own(UnsafeCell::new(parcel)),
             target,
         }))
@@ -58,26 +58,19 @@ impl AParcel {
 }
 
 pub unsafe fn with(parcel: *const AParcel, act: impl FnOnce(&mut Parcel) -> Result<()>) -> Status {
-    match parcel.as_ref() {
-        Some(parcel) => outcome(act(parcel.parcel())),
-        None => number(StatusCode::UnexpectedNull),
-    }
+    outcome(|| act(given(parcel)?.parcel()))
 }
 
 /// Stores what was read; null is no place.
 pub unsafe fn store<T>(place: *mut T, value: T) -> Result<()> {
-    if place.is_null() {
-        return Err(StatusCode::UnexpectedNull);
-    }
+    ensure(!place.is_null(), StatusCode::UnexpectedNull)?;
     place.write(value);
     Ok(())
 }
 
 /// A file of the caller; `BadValue`: it is none.
 pub unsafe fn borrowed<'a>(file: c_int) -> Result<BorrowedFd<'a>> {
-    if file < 0 {
-        return Err(StatusCode::BadValue);
-    }
+    ensure(file >= 0, StatusCode::BadValue)?;
     Ok(BorrowedFd::borrow_raw(file))
 }
 
@@ -104,30 +97,32 @@ pub unsafe extern "C" fn AParcel_reset(parcel: *mut AParcel) -> Status {
 #[no_mangle]
 pub unsafe extern "C" fn AParcel_setDataPosition(parcel: *const AParcel, position: i32) -> Status {
     with(parcel, |parcel| {
-        parcel.set_data_position(position.try_into().or(Err(StatusCode::BadValue))?);
+        parcel.set_data_position(size(position)?);
         Ok(())
     })
 }
 
-#[no_mangle]
-pub unsafe extern "C" fn AParcel_getDataPosition(parcel: *const AParcel) -> i32 {
+/// What there is to know of a parcel; of null, 0 or false.
+unsafe fn of<T: Default>(parcel: *const AParcel, known: impl FnOnce(&Parcel) -> T) -> T {
     parcel
         .as_ref()
-        .map_or(0, |parcel| parcel.parcel().data_position() as i32)
+        .map(|parcel| known(parcel.parcel()))
+        .unwrap_or_default()
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn AParcel_getDataPosition(parcel: *const AParcel) -> i32 {
+    of(parcel, |parcel| parcel.data_position() as i32)
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn AParcel_getDataSize(parcel: *const AParcel) -> i32 {
-    parcel
-        .as_ref()
-        .map_or(0, |parcel| parcel.parcel().data_size() as i32)
+    of(parcel, |parcel| parcel.data_size() as i32)
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn AParcel_getAllowFds(parcel: *const AParcel) -> bool {
-    parcel
-        .as_ref()
-        .is_some_and(|parcel| parcel.parcel().allow_fds())
+    of(parcel, Parcel::allow_fds)
 }
 
 /// The driver clears buffers by a flag of the call (`FLAG_CLEAR_BUF`).
@@ -144,13 +139,9 @@ const OBJECTS: [&[u8; 4]; 7] = [
 /// Some bytes of a parcel. `InvalidOperation`: something in them looks like an object, of which
 /// rsbinder makes no copy. The position stays.
 unsafe fn bytes_of(from: &mut Parcel, start: usize, length: usize) -> Result<Vec<u8>> {
-    if start
-        .checked_add(length)
-        .is_none_or(|end| end > from.data_size())
-        || start & (WORD - 1) != 0
-    {
-        return Err(StatusCode::BadValue);
-    }
+    let end = start.checked_add(length).ok_or(StatusCode::BadValue)?;
+    let is_there = end <= from.data_size() && start & (WORD - 1) == 0;
+    ensure(is_there, StatusCode::BadValue)?;
     let position = from.data_position();
     from.set_data_position(start);
     let words: Result<Vec<_>> = (0..length.div_ceil(WORD))
@@ -158,9 +149,8 @@ unsafe fn bytes_of(from: &mut Parcel, start: usize, length: usize) -> Result<Vec
         .collect();
     from.set_data_position(position);
     let words = words?;
-    if words.iter().any(|word| OBJECTS.contains(&word)) {
-        return Err(StatusCode::InvalidOperation);
-    }
+    let has_object = words.iter().any(|word| OBJECTS.contains(&word));
+    ensure(!has_object, StatusCode::InvalidOperation)?;
     let mut bytes = words.concat();
     bytes.truncate(length);
     Ok(bytes)
@@ -174,9 +164,8 @@ fn append(to: &mut Parcel, bytes: &[u8]) -> Result<()> {
     })
 }
 
-fn sizes(start: i32, length: i32) -> Result<(usize, usize)> {
-    let size = |number: i32| usize::try_from(number).or(Err(StatusCode::BadValue));
-    Ok((size(start)?, size(length)?))
+pub fn size(number: i32) -> Result<usize> {
+    number.try_into().or(Err(StatusCode::BadValue))
 }
 
 #[no_mangle]
@@ -186,16 +175,10 @@ pub unsafe extern "C" fn AParcel_appendFrom(
     start: i32,
     length: i32,
 ) -> Status {
-    let mut bytes = Vec::new();
-    let read = with(from, |from| {
-        let (start, length) = sizes(start, length)?;
-        bytes = bytes_of(from, start, length)?;
-        Ok(())
-    });
-    if read != crate::OK {
-        return read;
-    }
-    with(to, |to| append(to, &bytes))
+    outcome(|| {
+        let bytes = bytes_of(given(from)?.parcel(), size(start)?, size(length)?)?;
+        append(given(to)?.parcel(), &bytes)
+    })
 }
 
 #[no_mangle]
@@ -207,9 +190,7 @@ pub unsafe extern "C" fn AParcel_marshal(
 ) -> Status {
     with(parcel, |parcel| {
         let bytes = bytes_of(parcel, start, length)?;
-        if buffer.is_null() && length > 0 {
-            return Err(StatusCode::UnexpectedNull);
-        }
+        ensure(length == 0 || !buffer.is_null(), StatusCode::UnexpectedNull)?;
         buffer.copy_from(bytes.as_ptr(), length);
         Ok(())
     })
@@ -222,9 +203,7 @@ pub unsafe extern "C" fn AParcel_unmarshal(
     length: usize,
 ) -> Status {
     with(parcel, |parcel| {
-        if buffer.is_null() && length > 0 {
-            return Err(StatusCode::UnexpectedNull);
-        }
+        ensure(length == 0 || !buffer.is_null(), StatusCode::UnexpectedNull)?;
         *parcel = Parcel::new();
         if length > 0 {
             append(parcel, std::slice::from_raw_parts(buffer, length))?;
@@ -267,15 +246,11 @@ pub unsafe extern "C" fn AParcel_writeParcelFileDescriptor(
     file: c_int,
 ) -> Status {
     with(parcel, |parcel| {
-        let copy = if file == -1 {
-            None
-        } else {
-            let copy: OwnedFd = borrowed(file)
-                .or(Err(StatusCode::Unknown))?
-                .try_clone_to_owned()?;
-            Some(ParcelFileDescriptor::new(copy))
-        };
-        parcel.write(&copy)
+        if file == -1 {
+            return parcel.write(&None::<ParcelFileDescriptor>);
+        }
+        let file = borrowed(file).or(Err(StatusCode::Unknown))?;
+        parcel.write(&ParcelFileDescriptor::new(file.try_clone_to_owned()?))
     })
 }
 
@@ -314,14 +289,9 @@ pub type StringAllocator = unsafe extern "C" fn(*mut c_void, i32, *mut *mut c_ch
 /// The text that C gives; a length of -1 with null is none.
 pub unsafe fn text<'a>(string: *const c_char, length: i32) -> Result<Option<&'a str>> {
     if string.is_null() {
-        return if length == -1 {
-            Ok(None)
-        } else {
-            Err(StatusCode::BadValue)
-        };
+        return ensure(length == -1, StatusCode::BadValue).map(|()| None);
     }
-    let length = usize::try_from(length).or(Err(StatusCode::BadValue))?;
-    let bytes = std::slice::from_raw_parts(string.cast::<u8>(), length);
+    let bytes = std::slice::from_raw_parts(string.cast::<u8>(), size(length)?);
     std::str::from_utf8(bytes)
         .map(Some)
         .or(Err(StatusCode::BadValue))
@@ -334,16 +304,11 @@ pub unsafe fn give_text(
 ) -> Result<()> {
     let Some(text) = text else {
         let is_taken = allocate(-1, std::ptr::null_mut());
-        return if is_taken {
-            Ok(())
-        } else {
-            Err(StatusCode::UnexpectedNull)
-        };
+        return ensure(is_taken, StatusCode::UnexpectedNull);
     };
     let mut place = std::ptr::null_mut();
-    if !allocate(text.len() as i32 + 1, &raw mut place) || place.is_null() {
-        return Err(StatusCode::NoMemory);
-    }
+    let is_taken = allocate(text.len() as i32 + 1, &raw mut place);
+    ensure(is_taken && !place.is_null(), StatusCode::NoMemory)?;
     place.cast::<u8>().copy_from(text.as_ptr(), text.len());
     *place.add(text.len()) = 0;
     Ok(())

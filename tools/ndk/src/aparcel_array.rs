@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_void};
 
 use rsbinder::{Parcel, Result, StatusCode};
 
-use crate::aparcel::{give_text, text, with, AParcel};
-use crate::{result_of, Status};
+use crate::aparcel::{give_text, size, text, with, AParcel};
+use crate::{ensure, result_of, Status};
 
 /// The number of elements to write; `None`: the array is null.
 fn count(is_null: bool, length: i32) -> Result<Option<usize>> {
@@ -56,14 +56,12 @@ macro_rules! arrays {
                 let mut place = std::ptr::null_mut();
                 let number = length.map_or(-1, |length| length as i32);
                 taken(length, allocate(data, number, &raw mut place))?;
-                match read {
-                    Some(read) if !read.is_empty() && place.is_null() => Err(StatusCode::NoMemory),
-                    Some(read) if !read.is_empty() => {
-                        place.copy_from(read.as_ptr(), read.len());
-                        Ok(())
-                    }
-                    _ => Ok(()),
+                let read = read.unwrap_or_default();
+                ensure(read.is_empty() || !place.is_null(), StatusCode::NoMemory)?;
+                if !read.is_empty() {
+                    place.copy_from(read.as_ptr(), read.len());
                 }
+                Ok(())
             })
         }
     )*};
@@ -80,39 +78,46 @@ arrays! {
     AParcel_writeByteArray AParcel_readByteArray i8;
 }
 
-/// Writes the length, then each element by its own function.
-fn write_each(
-    parcel: &mut Parcel,
-    is_null: bool,
+/// Writes the length, then each element by what the caller's `function` says of it.
+unsafe fn write_each<F>(
+    parcel: *mut AParcel,
+    array: *const c_void,
     length: i32,
-    mut write: impl FnMut(&mut Parcel, usize) -> Result<()>,
-) -> Result<()> {
-    let count = count(is_null, length)?;
-    parcel.write_i32(count.map_or(-1, |_| length))?;
-    (0..count.unwrap_or(0)).try_for_each(|index| write(parcel, index))
+    function: Option<F>,
+    write: impl Fn(&mut Parcel, &F, usize) -> Result<()>,
+) -> Status {
+    with(parcel, |parcel| {
+        let function = function.ok_or(StatusCode::UnexpectedNull)?;
+        let count = count(array.is_null(), length)?;
+        parcel.write_i32(count.map_or(-1, |_| length))?;
+        (0..count.unwrap_or(0)).try_for_each(|index| write(parcel, &function, index))
+    })
 }
 
 type Allocator = unsafe extern "C" fn(*mut c_void, i32) -> bool;
 
-/// Reads the length, has the array made, then reads each element by its own function.
-unsafe fn read_each(
-    parcel: &mut Parcel,
+/// Reads the length, has the array made, then gives each element to the caller's `function`.
+unsafe fn read_each<F>(
+    parcel: *const AParcel,
     data: *mut c_void,
     allocator: Option<Allocator>,
-    mut read: impl FnMut(&mut Parcel, usize) -> Result<()>,
-) -> Result<()> {
-    let allocate = allocator.ok_or(StatusCode::UnexpectedNull)?;
-    let number = parcel.read_i32()?;
-    let length = match number {
-        -1 => None,
+    function: Option<F>,
+    read: impl Fn(&mut Parcel, &F, usize) -> Result<()>,
+) -> Status {
+    with(parcel, |parcel| {
+        let function = function.ok_or(StatusCode::UnexpectedNull)?;
+        let allocate = allocator.ok_or(StatusCode::UnexpectedNull)?;
+        let number = parcel.read_i32()?;
+        let length = match number {
+            -1 => None,
+            _ => Some(size(number)?),
+        };
         // Each element takes a word at least: no memory for more than there can be.
-        _ => Some(usize::try_from(number).or(Err(StatusCode::BadValue))?),
-    };
-    if length.is_some_and(|length| length > parcel.data_avail() / size_of::<i32>()) {
-        return Err(StatusCode::NotEnoughData);
-    }
-    let count = taken(length, allocate(data, number))?;
-    (0..count).try_for_each(|index| read(parcel, index))
+        let most = parcel.data_avail() / size_of::<i32>();
+        ensure(length.unwrap_or(0) <= most, StatusCode::NotEnoughData)?;
+        let count = taken(length, allocate(data, number))?;
+        (0..count).try_for_each(|index| read(parcel, &function, index))
+    })
 }
 
 #[no_mangle]
@@ -122,11 +127,8 @@ pub unsafe extern "C" fn AParcel_writeBoolArray(
     length: i32,
     getter: Option<unsafe extern "C" fn(*const c_void, usize) -> bool>,
 ) -> Status {
-    with(parcel, |parcel| {
-        let get = getter.ok_or(StatusCode::UnexpectedNull)?;
-        write_each(parcel, array.is_null(), length, |parcel, index| {
-            parcel.write(&get(array, index))
-        })
+    write_each(parcel, array, length, getter, |parcel, get, index| {
+        parcel.write(&get(array, index))
     })
 }
 
@@ -137,12 +139,9 @@ pub unsafe extern "C" fn AParcel_readBoolArray(
     allocator: Option<Allocator>,
     setter: Option<unsafe extern "C" fn(*mut c_void, usize, bool)>,
 ) -> Status {
-    with(parcel, |parcel| {
-        let set = setter.ok_or(StatusCode::UnexpectedNull)?;
-        read_each(parcel, data, allocator, |parcel, index| {
-            set(data, index, parcel.read()?);
-            Ok(())
-        })
+    read_each(parcel, data, allocator, setter, |parcel, set, index| {
+        set(data, index, parcel.read()?);
+        Ok(())
     })
 }
 
@@ -153,13 +152,10 @@ pub unsafe extern "C" fn AParcel_writeStringArray(
     length: i32,
     getter: Option<unsafe extern "C" fn(*const c_void, usize, *mut i32) -> *const c_char>,
 ) -> Status {
-    with(parcel, |parcel| {
-        let get = getter.ok_or(StatusCode::UnexpectedNull)?;
-        write_each(parcel, array.is_null(), length, |parcel, index| {
-            let mut length = 0;
-            let string = get(array, index, &raw mut length);
-            parcel.write(&text(string, length)?)
-        })
+    write_each(parcel, array, length, getter, |parcel, get, index| {
+        let mut length = 0;
+        let string = get(array, index, &raw mut length);
+        parcel.write(&text(string, length)?)
     })
 }
 
@@ -170,14 +166,17 @@ pub unsafe extern "C" fn AParcel_readStringArray(
     allocator: Option<Allocator>,
     element: Option<unsafe extern "C" fn(*mut c_void, usize, i32, *mut *mut c_char) -> bool>,
 ) -> Status {
-    with(parcel, |parcel| {
-        let element = element.ok_or(StatusCode::UnexpectedNull)?;
-        read_each(parcel, data, allocator, |parcel, index| {
+    read_each(
+        parcel,
+        data,
+        allocator,
+        element,
+        |parcel, allocate, index| {
             give_text(parcel.read()?, |length, place| {
-                element(data, index, length, place)
+                allocate(data, index, length, place)
             })
-        })
-    })
+        },
+    )
 }
 
 #[no_mangle]
@@ -187,12 +186,9 @@ pub unsafe extern "C" fn AParcel_writeParcelableArray(
     length: i32,
     writer: Option<unsafe extern "C" fn(*mut AParcel, *const c_void, usize) -> Status>,
 ) -> Status {
-    with(parcel, |inner| {
-        let write = writer.ok_or(StatusCode::UnexpectedNull)?;
-        // The writer is given the same parcel again, by its pointer.
-        let count = count(array.is_null(), length)?;
-        inner.write_i32(count.map_or(-1, |_| length))?;
-        (0..count.unwrap_or(0)).try_for_each(|index| result_of(write(parcel, array, index)))
+    // The writer is given the same parcel again, by its pointer.
+    write_each(parcel, array, length, writer, |_, write, index| {
+        result_of(write(parcel, array, index))
     })
 }
 
@@ -203,10 +199,7 @@ pub unsafe extern "C" fn AParcel_readParcelableArray(
     allocator: Option<Allocator>,
     reader: Option<unsafe extern "C" fn(*const AParcel, *mut c_void, usize) -> Status>,
 ) -> Status {
-    with(parcel, |inner| {
-        let read = reader.ok_or(StatusCode::UnexpectedNull)?;
-        read_each(inner, data, allocator, |_, index| {
-            result_of(read(parcel, data, index))
-        })
+    read_each(parcel, data, allocator, reader, |_, read, index| {
+        result_of(read(parcel, data, index))
     })
 }

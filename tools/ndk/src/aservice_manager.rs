@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use rsbinder::hub::android_16::IServiceManager;
 use rsbinder::hub::{self, BnServiceCallback, IServiceCallback, ServiceManager};
 use rsbinder::lazy_service::LazyServiceRegistrar;
-use rsbinder::{BinderResult, ExceptionCode, Interface, SIBinder, Status, StatusCode, Strong};
+use rsbinder::{BinderResult, ExceptionCode, Interface, SIBinder, StatusCode, Strong};
 
 use crate::aibinder::{self, AIBinder};
-use crate::{abinder_process, outcome};
+use crate::{abinder_process, boxed, given, outcome, UserData};
 
 /// How long `AServiceManager_getService` waits, as on Android.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -22,10 +22,9 @@ fn manager() -> rsbinder::Result<Arc<ServiceManager>> {
 }
 
 unsafe fn name<'a>(text: *const c_char) -> rsbinder::Result<&'a str> {
-    if text.is_null() {
-        return Err(StatusCode::UnexpectedNull);
-    }
-    CStr::from_ptr(text).to_str().or(Err(StatusCode::BadValue))
+    CStr::from_ptr(given(text)?)
+        .to_str()
+        .or(Err(StatusCode::BadValue))
 }
 
 unsafe fn both<'a>(
@@ -62,10 +61,9 @@ pub unsafe extern "C" fn AServiceManager_addServiceWithFlags(
         let (binder, instance) = both(binder, instance)?;
         let allow_isolated = flags & ALLOW_ISOLATED != 0;
         let priorities = (flags as i32 >> 1) & hub::DUMP_FLAG_PRIORITY_ALL;
-        let priorities = if priorities == 0 {
-            hub::DUMP_FLAG_PRIORITY_DEFAULT
-        } else {
-            priorities
+        let priorities = match priorities {
+            0 => hub::DUMP_FLAG_PRIORITY_DEFAULT,
+            chosen => chosen,
         };
         match &*manager()? {
             ServiceManager::Android16(manager) => {
@@ -171,13 +169,8 @@ type OnRegister = unsafe extern "C" fn(*const c_char, *mut AIBinder, *mut c_void
 
 struct Listener {
     on_register: OnRegister,
-    cookie: *mut c_void,
+    cookie: UserData,
 }
-
-// SAFETY: the cookie goes to the callback alone, which any thread may call.
-unsafe impl Send for Listener {}
-// SAFETY: as above.
-unsafe impl Sync for Listener {}
 
 impl Interface for Listener {}
 
@@ -185,8 +178,9 @@ impl IServiceCallback for Listener {
     fn onRegistration(&self, name: &str, binder: &SIBinder) -> BinderResult<()> {
         let name = CString::new(name).or(Err(ExceptionCode::IllegalArgument))?;
         let binder = aibinder::of(binder.clone());
+        let place = Arc::as_ptr(&binder).cast_mut();
         // SAFETY: the callback holds what it keeps.
-        unsafe { (self.on_register)(name.as_ptr(), Arc::as_ptr(&binder).cast_mut(), self.cookie) };
+        unsafe { (self.on_register)(name.as_ptr(), place, self.cookie.get()) };
         Ok(())
     }
 }
@@ -202,22 +196,17 @@ pub unsafe extern "C" fn AServiceManager_registerForServiceNotifications(
     on_register: Option<OnRegister>,
     cookie: *mut c_void,
 ) -> *mut AServiceManager_NotificationRegistration {
-    let (Ok(manager), Ok(name), Some(on_register)) = (manager(), name(instance), on_register)
-    else {
-        return std::ptr::null_mut();
+    let register = || {
+        let listener = Listener {
+            on_register: on_register.ok_or(StatusCode::UnexpectedNull)?,
+            cookie: UserData(cookie),
+        };
+        let name = name(instance)?.to_owned();
+        let callback = BnServiceCallback::new_binder(listener);
+        manager()?.register_for_notifications(&name, &callback)?;
+        rsbinder::Result::Ok(AServiceManager_NotificationRegistration { name, callback })
     };
-    let callback = BnServiceCallback::new_binder(Listener {
-        on_register,
-        cookie,
-    });
-    if manager.register_for_notifications(name, &callback).is_err() {
-        return std::ptr::null_mut();
-    }
-    let name = name.to_owned();
-    Box::into_raw(Box::new(AServiceManager_NotificationRegistration {
-        name,
-        callback,
-    }))
+    boxed(register().ok())
 }
 
 #[no_mangle]
@@ -238,26 +227,21 @@ pub unsafe extern "C" fn AServiceManager_registerLazyService(
     binder: *mut AIBinder,
     instance: *const c_char,
 ) -> crate::Status {
-    let register = || -> Result<(), Status> {
-        let (binder, instance) = both(binder, instance)?;
-        LazyServiceRegistrar::instance().register_service(instance, binder)
-    };
-    outcome(register().map_err(|status| match status.exception_code() {
-        ExceptionCode::IllegalArgument => StatusCode::UnexpectedNull,
-        _ => status.into(),
-    }))
+    outcome(|| {
+        let registered = both(binder, instance).and_then(|(binder, instance)| {
+            LazyServiceRegistrar::instance().register_service(instance, binder)
+        });
+        registered.map_err(|status| match status.exception_code() {
+            ExceptionCode::IllegalArgument => StatusCode::UnexpectedNull,
+            _ => status.into(),
+        })
+    })
 }
 
 #[no_mangle]
 pub extern "C" fn AServiceManager_forceLazyServicesPersist(persist: bool) {
     LazyServiceRegistrar::instance().force_persist(persist);
 }
-
-struct Context(*mut c_void);
-// SAFETY: as of a listener's cookie.
-unsafe impl Send for Context {}
-// SAFETY: as of a listener's cookie.
-unsafe impl Sync for Context {}
 
 #[no_mangle]
 pub extern "C" fn AServiceManager_setActiveServicesCallback(
@@ -267,11 +251,10 @@ pub extern "C" fn AServiceManager_setActiveServicesCallback(
     let Some(callback) = callback else {
         return;
     };
-    let context = Context(context);
+    let context = UserData(context);
     LazyServiceRegistrar::instance().set_active_services_callback(Arc::new(move |has_clients| {
-        let context = &context;
         // SAFETY: the user's function, with the user's data.
-        unsafe { callback(has_clients, context.0) }
+        unsafe { callback(has_clients, context.get()) }
     }));
 }
 

@@ -9,11 +9,11 @@ use rsbinder::{
     WIBinder,
 };
 
-use crate::aibinder::{address, into_raw, to_send, AIBinder, Settings};
+use crate::aibinder::{address, into_raw, to_send, AIBinder, Remote, Settings};
 use crate::aparcel::{borrowed, store, with, AParcel};
 use crate::class::AIBinder_Class;
 use crate::death_recipient::{AIBinder_DeathRecipient, Link};
-use crate::{abinder_process, lock, number, outcome, Status};
+use crate::{abinder_process, boxed, ensure, given, lock, outcome, Status};
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_new(
@@ -59,25 +59,21 @@ pub unsafe extern "C" fn AIBinder_isRemote(binder: *const AIBinder) -> bool {
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_isAlive(binder: *const AIBinder) -> bool {
-    let Some(binder) = binder.as_ref() else {
-        return false;
-    };
     // A proxy knows of the death of its object, and says so before it looks for the recipient.
-    binder.remote().is_none_or(|(proxy, _)| {
-        proxy.unlink_to_death(Weak::<Link>::new()) != Err(StatusCode::DeadObject)
-    })
+    let is_alive = |remote: &Remote| {
+        remote.binder.unlink_to_death(Weak::<Link>::new()) != Err(StatusCode::DeadObject)
+    };
+    binder
+        .as_ref()
+        .is_some_and(|binder| binder.remote().is_none_or(is_alive))
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_ping(binder: *mut AIBinder) -> Status {
-    let Some(binder) = binder.as_ref() else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    outcome(
-        binder
-            .remote()
-            .map_or(Ok(()), |(proxy, _)| proxy.ping_binder()),
-    )
+    outcome(|| match given(binder)?.remote() {
+        Some(remote) => remote.binder.ping_binder(),
+        None => Ok(()),
+    })
 }
 
 #[no_mangle]
@@ -87,28 +83,27 @@ pub unsafe extern "C" fn AIBinder_dump(
     arguments: *mut *const c_char,
     count: u32,
 ) -> Status {
-    let Some(binder) = binder.as_ref() else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    let words = if arguments.is_null() {
-        0
-    } else {
-        count as usize
-    };
-    let words = (0..words).map(|index| CStr::from_ptr(*arguments.add(index)).to_owned());
-    let words: Vec<CString> = words.collect();
-    let Some((proxy, _)) = binder.remote() else {
-        return outcome(binder.dump(file, &words));
-    };
-    let dumped = || {
-        let proxy = proxy.as_proxy().ok_or(StatusCode::InvalidOperation)?;
+    outcome(|| {
+        let binder = given(binder)?;
+        let words: &[*const c_char] = if arguments.is_null() || count == 0 {
+            &[]
+        } else {
+            std::slice::from_raw_parts(arguments, count as usize)
+        };
+        let words = words.iter().map(|word| CStr::from_ptr(*word));
+        let Some(remote) = binder.remote() else {
+            let words: Vec<_> = words.map(CStr::to_owned).collect();
+            return binder.dump(file, &words);
+        };
+        let proxy = remote
+            .binder
+            .as_proxy()
+            .ok_or(StatusCode::InvalidOperation)?;
         let words: Vec<_> = words
-            .iter()
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
         proxy.dump(borrowed(file)?.try_clone_to_owned()?, &words)
-    };
-    outcome(dumped())
+    })
 }
 
 #[no_mangle]
@@ -116,10 +111,8 @@ pub unsafe extern "C" fn AIBinder_associateClass(
     binder: *mut AIBinder,
     class: *const AIBinder_Class,
 ) -> bool {
-    let (Some(binder), Some(wanted)) = (binder.as_ref(), class.as_ref()) else {
-        return false;
-    };
-    binder.associate(wanted)
+    let both = binder.as_ref().zip(class.as_ref());
+    both.is_some_and(|(binder, wanted)| binder.associate(wanted))
 }
 
 #[no_mangle]
@@ -146,38 +139,24 @@ const FLAG_ONEWAY: u32 = rsbinder::FLAG_ONEWAY;
 const FLAG_CLEAR_BUF: u32 = rsbinder::FLAG_CLEAR_BUF;
 const FLAGS: u32 = FLAG_ONEWAY | FLAG_CLEAR_BUF | rsbinder::FLAG_PRIVATE_VENDOR;
 
-/// Gives the caller a parcel of a call, or says why there is none.
-unsafe fn give(made: Result<Parcel>, binder: *mut AIBinder, out: *mut *mut AParcel) -> Status {
-    match made {
-        Ok(parcel) => {
-            *out = AParcel::for_call(parcel, binder.cast());
-            crate::OK
-        }
-        Err(code) => number(code),
-    }
-}
-
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_prepareTransaction(
     binder: *mut AIBinder,
     out: *mut *mut AParcel,
 ) -> Status {
-    let (Some(known), false) = (binder.as_ref(), out.is_null()) else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    *out = std::ptr::null_mut();
-    let Some(class) = known.class() else {
-        return number(StatusCode::InvalidOperation);
-    };
-    let prepared = match known.remote().map(|(proxy, _)| proxy.as_remote()) {
-        Some(Some(proxy)) => proxy.prepare_transact(class.has_header()),
-        Some(None) => Err(StatusCode::InvalidOperation),
-        None => {
+    outcome(|| {
+        let known = given(binder)?;
+        store(out, std::ptr::null_mut())?;
+        let class = known.class().ok_or(StatusCode::InvalidOperation)?;
+        let parcel = if let Some(remote) = known.remote() {
+            remote.proxy()?.prepare_transact(class.has_header())?
+        } else {
             let mut parcel = Parcel::new();
-            class.write_header(&mut parcel).map(|()| parcel)
-        }
-    };
-    give(prepared, binder, out)
+            class.write_header(&mut parcel)?;
+            parcel
+        };
+        store(out, AParcel::for_call(parcel, binder.cast()))
+    })
 }
 
 #[no_mangle]
@@ -188,35 +167,29 @@ pub unsafe extern "C" fn AIBinder_transact(
     output: *mut *mut AParcel,
     flags: u32,
 ) -> Status {
-    if input.is_null() || (*input).is_null() {
-        return number(StatusCode::UnexpectedNull);
-    }
-    let data = Box::from_raw(std::mem::replace(&mut *input, std::ptr::null_mut()));
-    let (Some(known), false) = (binder.as_ref(), output.is_null()) else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    *output = std::ptr::null_mut();
-    let calls = rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION;
-    if !calls.contains(&code) {
-        return number(StatusCode::UnknownTransaction);
-    }
-    if flags & !FLAGS != 0 || !std::ptr::eq(data.target(), binder.cast()) {
-        return number(StatusCode::BadValue);
-    }
-    let flags = flags & (FLAG_ONEWAY | FLAG_CLEAR_BUF);
-    let done = match known.remote().map(|(proxy, _)| proxy.as_remote()) {
-        Some(Some(proxy)) => proxy.submit_transact(code, data.parcel(), flags),
-        Some(None) => Err(StatusCode::InvalidOperation),
-        None => {
+    outcome(|| {
+        given(*given(input)?)?;
+        let data = Box::from_raw(std::mem::replace(&mut *input, std::ptr::null_mut()));
+        let known = given(binder)?;
+        store(output, std::ptr::null_mut())?;
+        let calls = rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION;
+        ensure(calls.contains(&code), StatusCode::UnknownTransaction)?;
+        let is_for_it = std::ptr::eq(data.target(), binder.cast());
+        ensure(flags & !FLAGS == 0 && is_for_it, StatusCode::BadValue)?;
+        let flags = flags & (FLAG_ONEWAY | FLAG_CLEAR_BUF);
+        let reply = if let Some(remote) = known.remote() {
+            let reply = remote
+                .proxy()?
+                .submit_transact(code, data.parcel(), flags)?;
+            reply.unwrap_or_else(|| Parcel::with_capacity(0))
+        } else {
             let mut reply = Parcel::new();
-            known.transact(code, data.parcel(), &mut reply).map(|()| {
-                reply.set_data_position(0);
-                Some(reply)
-            })
-        }
-    };
-    let reply = done.map(|reply| reply.unwrap_or_else(|| Parcel::with_capacity(0)));
-    give(reply, binder, output)
+            known.transact(code, data.parcel(), &mut reply)?;
+            reply.set_data_position(0);
+            reply
+        };
+        store(output, AParcel::for_call(reply, binder.cast()))
+    })
 }
 
 #[no_mangle]
@@ -224,20 +197,12 @@ pub unsafe extern "C" fn AIBinder_getExtension(
     binder: *mut AIBinder,
     out: *mut *mut AIBinder,
 ) -> Status {
-    let (Some(binder), false) = (binder.as_ref(), out.is_null()) else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    *out = std::ptr::null_mut();
-    match binder.remote().map_or_else(
-        || binder.get_extension(),
-        |(proxy, _)| proxy.get_extension(),
-    ) {
-        Ok(extension) => {
-            *out = into_raw(extension);
-            crate::OK
-        }
-        Err(code) => number(code),
-    }
+    outcome(|| {
+        let binder = given(binder)?;
+        store(out, std::ptr::null_mut())?;
+        let extension = binder.inner().get_extension()?;
+        store(out, into_raw(extension))
+    })
 }
 
 #[no_mangle]
@@ -245,10 +210,7 @@ pub unsafe extern "C" fn AIBinder_setExtension(
     binder: *mut AIBinder,
     extension: *mut AIBinder,
 ) -> Status {
-    let (Some(binder), Some(extension)) = (binder.as_ref(), extension.as_ref()) else {
-        return number(StatusCode::UnexpectedNull);
-    };
-    outcome(binder.set_extension(&extension.inner()))
+    outcome(|| given(binder)?.set_extension(&given(extension)?.inner()))
 }
 
 /// Functions that set something of a local object; of a proxy, they do nothing.
@@ -305,6 +267,7 @@ pub extern "C" fn AIBinder_getCallingSid() -> *const c_char {
     })
 }
 
+#[derive(Clone)]
 pub struct AIBinder_Weak {
     binder: WIBinder,
     /// Of the object, which keeps it while this is there: the order of weak references.
@@ -313,15 +276,11 @@ pub struct AIBinder_Weak {
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_Weak_new(binder: *mut AIBinder) -> *mut AIBinder_Weak {
-    let Some(binder) = binder.as_ref() else {
-        return std::ptr::null_mut();
-    };
-    let inner = binder.inner();
-    let weak = AIBinder_Weak {
+    let inner = binder.as_ref().map(AIBinder::inner);
+    boxed(inner.map(|inner| AIBinder_Weak {
         binder: SIBinder::downgrade(&inner),
         address: address(&inner),
-    };
-    Box::into_raw(Box::new(weak))
+    }))
 }
 
 #[no_mangle]
@@ -331,13 +290,7 @@ pub unsafe extern "C" fn AIBinder_Weak_promote(weak: *mut AIBinder_Weak) -> *mut
 
 #[no_mangle]
 pub unsafe extern "C" fn AIBinder_Weak_clone(weak: *const AIBinder_Weak) -> *mut AIBinder_Weak {
-    weak.as_ref().map_or(std::ptr::null_mut(), |weak| {
-        let AIBinder_Weak { binder, address } = weak;
-        Box::into_raw(Box::new(AIBinder_Weak {
-            binder: binder.clone(),
-            address: *address,
-        }))
-    })
+    boxed(weak.as_ref().cloned())
 }
 
 #[no_mangle]
@@ -356,21 +309,14 @@ pub unsafe extern "C" fn AIBinder_Weak_delete(weak: *mut AIBinder_Weak) {
     }
 }
 
-type Linked<'a> = (
-    &'a SIBinder,
-    &'a Mutex<Vec<Arc<Link>>>,
-    &'a AIBinder_DeathRecipient,
-);
-
 /// `InvalidOperation`: the object is of this process, and dies with it.
 unsafe fn linked<'a>(
     binder: *mut AIBinder,
     recipient: *mut AIBinder_DeathRecipient,
-) -> Result<Linked<'a>> {
-    let both = binder.as_ref().zip(recipient.as_ref());
-    let (binder, recipient) = both.ok_or(StatusCode::UnexpectedNull)?;
-    let (proxy, links) = binder.remote().ok_or(StatusCode::InvalidOperation)?;
-    Ok((proxy, links, recipient))
+) -> Result<(&'a Remote, &'a AIBinder_DeathRecipient)> {
+    let (binder, recipient) = (given(binder)?, given(recipient)?);
+    let remote = binder.remote().ok_or(StatusCode::InvalidOperation)?;
+    Ok((remote, recipient))
 }
 
 #[no_mangle]
@@ -379,16 +325,15 @@ pub unsafe extern "C" fn AIBinder_linkToDeath(
     recipient: *mut AIBinder_DeathRecipient,
     cookie: *mut c_void,
 ) -> Status {
-    outcome(
-        linked(binder, recipient).and_then(|(proxy, links, recipient)| {
-            let link = recipient.link(cookie);
-            proxy.link_to_death_arc(&link)?;
-            let mut links = lock(links);
-            links.retain(|other| !other.is_over());
-            links.push(link);
-            Ok(())
-        }),
-    )
+    outcome(|| {
+        let (remote, recipient) = linked(binder, recipient)?;
+        let link = recipient.link(cookie);
+        remote.binder.link_to_death_arc(&link)?;
+        let mut links = lock(&remote.links);
+        links.retain(|other| !other.is_over());
+        links.push(link);
+        Ok(())
+    })
 }
 
 #[no_mangle]
@@ -397,15 +342,16 @@ pub unsafe extern "C" fn AIBinder_unlinkToDeath(
     recipient: *mut AIBinder_DeathRecipient,
     cookie: *mut c_void,
 ) -> Status {
-    outcome(
-        linked(binder, recipient).and_then(|(proxy, links, recipient)| {
-            let mut links = lock(links);
-            let index = links.iter().position(|link| link.is_of(recipient, cookie));
-            let link = index.map(|index| links.remove(index));
-            drop(links);
-            proxy.unlink_to_death_arc(&link.ok_or(StatusCode::NameNotFound)?)
-        }),
-    )
+    outcome(|| {
+        let (remote, recipient) = linked(binder, recipient)?;
+        let mut links = lock(&remote.links);
+        let index = links.iter().position(|link| link.is_of(recipient, cookie));
+        let link = index.map(|index| links.remove(index));
+        drop(links);
+        remote
+            .binder
+            .unlink_to_death_arc(&link.ok_or(StatusCode::NameNotFound)?)
+    })
 }
 
 #[no_mangle]

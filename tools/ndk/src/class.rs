@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use rsbinder::{Parcel, Result, StatusCode};
 
-use crate::{lock, Status};
+use crate::{ensure, lock, Status};
 
 pub type OnCreate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 pub type OnDestroy = unsafe extern "C" fn(*mut c_void);
@@ -23,7 +23,8 @@ const NO_WORK_SOURCE: i32 = -1;
 
 pub struct AIBinder_Class {
     pub descriptor: CString,
-    /// The words of the descriptor in a parcel: its length, and its UTF-16 with the NUL.
+    /// What names the interface in a parcel: a mark, the descriptor's length, and its UTF-16 with
+    /// the NUL.
     words: Vec<i32>,
     pub on_create: OnCreate,
     pub on_destroy: OnDestroy,
@@ -45,15 +46,9 @@ impl AIBinder_Class {
         if !self.has_header() {
             return Ok(());
         }
-        let before = [
-            STRICT_MODE_PENALTY_GATHER,
-            NO_WORK_SOURCE,
-            rsbinder::INTERFACE_HEADER as i32,
-        ];
-        before
-            .iter()
-            .chain(&self.words)
-            .try_for_each(|word| parcel.write(word))
+        parcel.write_i32(STRICT_MODE_PENALTY_GATHER)?;
+        parcel.write_i32(NO_WORK_SOURCE)?;
+        self.words.iter().try_for_each(|word| parcel.write(word))
     }
 
     /// Reads it; `BadType`: the call is of another interface.
@@ -63,13 +58,9 @@ impl AIBinder_Class {
         }
         rsbinder::set_strict_mode_policy(parcel.read_i32()?);
         parcel.read_i32()?;
-        let wanted = [rsbinder::INTERFACE_HEADER as i32];
-        for word in wanted.iter().chain(&self.words) {
-            if parcel.read_i32()? != *word {
-                return Err(StatusCode::BadType);
-            }
-        }
-        Ok(())
+        self.words
+            .iter()
+            .try_for_each(|word| ensure(parcel.read_i32()? == *word, StatusCode::BadType))
     }
 
     pub fn has_header(&self) -> bool {
@@ -82,7 +73,8 @@ fn words_of(text: &str) -> Vec<i32> {
     let pairs = units
         .chunks(2)
         .map(|pair| i32::from(pair[0]) | i32::from(pair.get(1).copied().unwrap_or(0)) << 16);
-    std::iter::once(units.len() as i32 - 1)
+    [rsbinder::INTERFACE_HEADER as i32, units.len() as i32 - 1]
+        .into_iter()
         .chain(pairs)
         .collect()
 }

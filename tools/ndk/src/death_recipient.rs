@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rsbinder::{DeathRecipient, WIBinder};
 
-use crate::lock;
+use crate::{boxed, lock, UserData};
 
 type Callback = unsafe extern "C" fn(*mut c_void);
 
@@ -24,20 +24,15 @@ struct Shared {
 
 pub struct Link {
     recipient: Arc<Shared>,
-    cookie: *mut c_void,
+    cookie: UserData,
     is_over: AtomicBool,
 }
-
-// SAFETY: the cookie goes to the callbacks alone, which any thread may call.
-unsafe impl Send for Link {}
-// SAFETY: as above.
-unsafe impl Sync for Link {}
 
 impl AIBinder_DeathRecipient {
     pub fn link(&self, cookie: *mut c_void) -> Arc<Link> {
         let link = Arc::new(Link {
             recipient: Arc::clone(&self.shared),
-            cookie,
+            cookie: UserData(cookie),
             is_over: AtomicBool::new(false),
         });
         let mut links = lock(&self.shared.links);
@@ -54,7 +49,8 @@ impl Link {
 
     /// Whether this is how it was asked for, and it goes on.
     pub fn is_of(&self, recipient: &AIBinder_DeathRecipient, cookie: *mut c_void) -> bool {
-        self.cookie == cookie && Arc::ptr_eq(&self.recipient, &recipient.shared) && !self.is_over()
+        let is_its_own = Arc::ptr_eq(&self.recipient, &recipient.shared);
+        is_its_own && self.cookie.get() == cookie && !self.is_over()
     }
 
     fn end(&self) {
@@ -64,7 +60,7 @@ impl Link {
         let on_unlinked = *lock(&self.recipient.on_unlinked);
         if let Some(on_unlinked) = on_unlinked {
             // SAFETY: the user's function, with the user's data.
-            unsafe { on_unlinked(self.cookie) };
+            unsafe { on_unlinked(self.cookie.get()) };
         }
     }
 }
@@ -73,7 +69,7 @@ impl DeathRecipient for Link {
     fn binder_died(&self, _: &WIBinder) {
         if !self.is_over() {
             // SAFETY: as in `end`.
-            unsafe { (self.recipient.on_died)(self.cookie) };
+            unsafe { (self.recipient.on_died)(self.cookie.get()) };
         }
         self.end();
     }
@@ -89,16 +85,12 @@ impl Drop for Link {
 pub extern "C" fn AIBinder_DeathRecipient_new(
     on_died: Option<Callback>,
 ) -> *mut AIBinder_DeathRecipient {
-    let Some(on_died) = on_died else {
-        return std::ptr::null_mut();
-    };
-    let shared = Shared {
-        on_died,
-        on_unlinked: Mutex::default(),
-        links: Mutex::default(),
-    };
-    Box::into_raw(Box::new(AIBinder_DeathRecipient {
-        shared: Arc::new(shared),
+    boxed(on_died.map(|on_died| AIBinder_DeathRecipient {
+        shared: Arc::new(Shared {
+            on_died,
+            on_unlinked: Mutex::default(),
+            links: Mutex::default(),
+        }),
     }))
 }
 

@@ -33,9 +33,10 @@ mod binder;
 mod class;
 mod death_recipient;
 
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rsbinder::StatusCode;
+use rsbinder::{Result, StatusCode};
 
 /// `binder_status_t`: 0, or a negative number that `binder_status.h` names.
 pub type Status = i32;
@@ -53,16 +54,40 @@ fn number(code: StatusCode) -> Status {
     }
 }
 
-fn outcome(result: rsbinder::Result<()>) -> Status {
-    result.map_or_else(number, |()| OK)
+fn outcome(act: impl FnOnce() -> Result<()>) -> Status {
+    act().map_or_else(number, |()| OK)
 }
 
 /// What a callback returned.
-fn result_of(status: Status) -> rsbinder::Result<()> {
-    if status == OK {
-        Ok(())
-    } else {
-        Err(StatusCode::from(status))
+fn result_of(status: Status) -> Result<()> {
+    ensure(status == OK, StatusCode::from(status))
+}
+
+fn ensure(is_right: bool, otherwise: StatusCode) -> Result<()> {
+    is_right.then_some(()).ok_or(otherwise)
+}
+
+/// What C points at, which must not be null.
+unsafe fn given<'a, T>(pointer: *const T) -> Result<&'a T> {
+    pointer.as_ref().ok_or(StatusCode::UnexpectedNull)
+}
+
+/// Gives to C what it frees by a call; null is none.
+fn boxed<T>(value: Option<T>) -> *mut T {
+    value.map_or(std::ptr::null_mut(), |value| Box::into_raw(Box::new(value)))
+}
+
+/// What the user has its own functions be given.
+struct UserData(*mut c_void);
+
+// SAFETY: it goes to the user's functions alone, which any thread may call.
+unsafe impl Send for UserData {}
+// SAFETY: as above.
+unsafe impl Sync for UserData {}
+
+impl UserData {
+    fn get(&self) -> *mut c_void {
+        self.0
     }
 }
 

@@ -70,6 +70,7 @@ namespace impl {
 /** Owns a `T`, which `Destroy` frees; `DEFAULT` is none. */
 template <typename T, auto Destroy, T DEFAULT> class ScopedAResource {
 public:
+	/** Takes it over. */
 	explicit ScopedAResource(T value = DEFAULT) : value_(value) {}
 	ScopedAResource(ScopedAResource &&other) noexcept : value_(other.release()) {}
 	ScopedAResource(const ScopedAResource &) = delete;
@@ -108,9 +109,7 @@ private:
 
 class ScopedAParcel : public impl::ScopedAResource<AParcel *, AParcel_delete, nullptr> {
 public:
-	explicit ScopedAParcel(AParcel *parcel = nullptr) : ScopedAResource(parcel) {}
-	ScopedAParcel(ScopedAParcel &&) = default;
-	ScopedAParcel &operator=(ScopedAParcel &&) = default;
+	using ScopedAResource::ScopedAResource;
 
 	bool operator!() const { return get() == nullptr; }
 	static ScopedAParcel create() { return ScopedAParcel(AParcel_create()); }
@@ -119,9 +118,7 @@ public:
 /** None is success. */
 class ScopedAStatus : public impl::ScopedAResource<AStatus *, AStatus_delete, nullptr> {
 public:
-	explicit ScopedAStatus(AStatus *status = nullptr) : ScopedAResource(status) {}
-	ScopedAStatus(ScopedAStatus &&) = default;
-	ScopedAStatus &operator=(ScopedAStatus &&) = default;
+	using ScopedAResource::ScopedAResource;
 
 	bool isOk() const { return AStatus_isOk(get()); }
 	binder_exception_t getExceptionCode() const { return AStatus_getExceptionCode(get()); }
@@ -164,16 +161,13 @@ class ScopedAIBinder_DeathRecipient
 	: public impl::ScopedAResource<AIBinder_DeathRecipient *, AIBinder_DeathRecipient_delete,
 				       nullptr> {
 public:
-	explicit ScopedAIBinder_DeathRecipient(AIBinder_DeathRecipient *recipient = nullptr)
-	    : ScopedAResource(recipient)
-	{
-	}
+	using ScopedAResource::ScopedAResource;
 };
 
 class ScopedAIBinder_Weak
 	: public impl::ScopedAResource<AIBinder_Weak *, AIBinder_Weak_delete, nullptr> {
 public:
-	explicit ScopedAIBinder_Weak(AIBinder_Weak *weak = nullptr) : ScopedAResource(weak) {}
+	using ScopedAResource::ScopedAResource;
 
 	SpAIBinder promote() const { return SpAIBinder(AIBinder_Weak_promote(get())); }
 };
@@ -189,10 +183,7 @@ inline void close_fd(int fd)
 
 class ScopedFileDescriptor : public impl::ScopedAResource<int, internal::close_fd, -1> {
 public:
-	/** Takes over the file. */
-	explicit ScopedFileDescriptor(int fd = -1) : ScopedAResource(fd) {}
-	ScopedFileDescriptor(ScopedFileDescriptor &&) = default;
-	ScopedFileDescriptor &operator=(ScopedFileDescriptor &&) = default;
+	using ScopedAResource::ScopedAResource;
 
 	/** Another number of the same open file; none, with errno: it failed. */
 	ScopedFileDescriptor dup() const

@@ -32,11 +32,8 @@ enum {
 	FLAG_CLEAR_BUF = 0x20,
 };
 
-struct AIBinder_Class;
 typedef struct AIBinder_Class AIBinder_Class;
-struct AIBinder_Weak;
 typedef struct AIBinder_Weak AIBinder_Weak;
-struct AIBinder_DeathRecipient;
 typedef struct AIBinder_DeathRecipient AIBinder_DeathRecipient;
 
 /* Of the argument of AIBinder_new() makes what AIBinder_getUserData() returns. */

@@ -39,7 +39,6 @@ AIBinder *AServiceManager_waitForService(const char *instance);
 /* Called on a thread of the pool for each service that takes the name, and for the one there is. */
 typedef void (*AServiceManager_onRegister)(const char *instance, AIBinder *registered,
 					   void *cookie);
-struct AServiceManager_NotificationRegistration;
 typedef struct AServiceManager_NotificationRegistration AServiceManager_NotificationRegistration;
 /* Null: it was refused. End it with AServiceManager_NotificationRegistration_delete(). */
 AServiceManager_NotificationRegistration *

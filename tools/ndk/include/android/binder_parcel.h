@@ -25,9 +25,7 @@
 extern "C" {
 #endif
 
-struct AIBinder;
 typedef struct AIBinder AIBinder;
-struct AParcel;
 typedef struct AParcel AParcel;
 
 /* An empty parcel, not for a call. Free it with AParcel_delete(). */

@@ -5,6 +5,7 @@
 
 #include <android/binder_auto_utils.h>
 #include <android/binder_interface_utils.h>
+#include <android/binder_parcel_utils.h>
 
 #include <array>
 #include <chrono>
@@ -22,17 +23,6 @@ template <typename T, typename = void> struct has_to_string : std::false_type {}
 template <typename T>
 struct has_to_string<T, std::void_t<decltype(std::declval<const T &>().toString())>>
     : std::true_type {};
-
-template <typename T> struct is_list : std::false_type {};
-template <typename T, typename A> struct is_list<std::vector<T, A>> : std::true_type {};
-template <typename T, size_t N> struct is_list<std::array<T, N>> : std::true_type {};
-
-template <typename T> struct is_pointer_like : std::false_type {};
-template <typename T> struct is_pointer_like<std::optional<T>> : std::true_type {};
-template <typename T> struct is_pointer_like<std::unique_ptr<T>> : std::true_type {};
-
-template <typename T> struct is_shared : std::false_type {};
-template <typename T> struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
 /* An enumeration's own function, which the compiler writes beside it; else its number. */
 template <typename T> auto enum_name(T value, int) -> decltype(toString(value))
@@ -60,11 +50,11 @@ template <typename T> std::string ToString(const T &value)
 		return value.get() ? "(AIBinder)" : "(null)";
 	} else if constexpr (std::is_same_v<T, ::ndk::ScopedFileDescriptor>) {
 		return "(file " + std::to_string(value.get()) + ")";
-	} else if constexpr (is_shared<T>::value) {
+	} else if constexpr (::ndk::internal::is_of_v<std::shared_ptr, T>) {
 		return value ? "(interface)" : "(null)";
-	} else if constexpr (is_pointer_like<T>::value) {
+	} else if constexpr (::ndk::internal::is_box_v<T>) {
 		return value ? ToString(*value) : "(null)";
-	} else if constexpr (is_list<T>::value) {
+	} else if constexpr (::ndk::internal::is_container_v<T>) {
 		std::string text = "[";
 		for (const auto &element : value) {
 			if (text.size() > 1)
