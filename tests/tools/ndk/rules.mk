@@ -11,7 +11,7 @@ $(AIDL) $(BUILD)/aidl-10/aidl:
 NDK_HEADERS := $(wildcard tools/ndk/include/android/*)
 $(BIN)/hard-peer: $(wildcard tests/tools/ndk/aidl/hard/*) | $(AIDL)
 $(BIN)/old-peer: $(wildcard tests/tools/ndk/aidl/old/*) | $(BUILD)/aidl-10/aidl
-$(NDK_PEERS): $(wildcard tests/tools/ndk/*.cpp) tests/tools/ndk/build.sh $(NDK_HEADERS) | $(NDK_LIBRARY)
+$(NDK_PEERS): $(wildcard tests/tools/ndk/*peer.*) tests/tools/ndk/build.sh $(NDK_HEADERS) | $(NDK_LIBRARY)
 	$(Q)$(call say,CXX,$@)tests/tools/ndk/build.sh $@ $(NDK_LIBRARY) $(filter %/aidl,$|)
 
 $(BIN)/ndk-by-hand: tests/tools/ndk/by_hand.c $(NDK_HEADERS) | $(NDK_LIBRARY)

@@ -166,11 +166,6 @@ def installed(library, tmp_path_factory):
     return prefix
 
 
-BY_MESON = """project('small', 'c')
-executable('by_meson', 'small.c', dependencies: dependency('binder_ndk'))
-"""
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_found(installed, way):
     file, project, command = WAYS[way]

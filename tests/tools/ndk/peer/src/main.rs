@@ -2,7 +2,8 @@
 //! `hard-rust serve NAME` and `hard-rust call NAME`: what `hard-peer` is, by rsbinder.
 use std::fmt::Debug;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rsbinder::{
@@ -144,17 +145,12 @@ const EXCEPTIONS: [ExceptionCode; 8] = [
     ExceptionCode::Parcelable,
 ];
 
-#[derive(Default)]
-struct Sum {
-    sum: Mutex<i32>,
-    changed: Condvar,
-}
-struct Summing(Arc<Sum>);
-impl Interface for Summing {}
-impl ICallback for Summing {
+/// Passes on what it is called with.
+struct Noting(Sender<i32>);
+impl Interface for Noting {}
+impl ICallback for Noting {
     fn called(&self, number: i32) -> BinderResult<()> {
-        *self.0.sum.lock().unwrap() += number;
-        self.0.changed.notify_all();
+        self.0.send(number).expect("the client waits");
         Ok(())
     }
 
@@ -276,8 +272,8 @@ fn objects(hard: &Strong<dyn IHard>) {
         .unwrap()
         .iter()
         .all(|one| one.as_fd().try_clone_to_owned().is_ok()));
-    let sum = Arc::new(Sum::default());
-    let callback = BnCallback::new_binder(Summing(Arc::clone(&sum)));
+    let (sender, notes) = channel();
+    let callback = BnCallback::new_binder(Noting(sender));
     same(hard.echoBinder(&callback.as_binder()), callback.as_binder());
     same(hard.echoBinder(&hard.as_binder()), hard.as_binder());
     same(hard.echoNullableBinder(None), None);
@@ -288,15 +284,9 @@ fn objects(hard: &Strong<dyn IHard>) {
         .iter()
         .all(|one| one.as_binder() == callback.as_binder()));
     hard.call(&callback, 1).expect("a call back");
+    assert_eq!(notes.try_recv(), Ok(1));
     hard.later(&callback, 2).expect("a call back later");
-    let (got, _) = sum
-        .changed
-        .wait_timeout_while(sum.sum.lock().unwrap(), Duration::from_secs(60), |sum| {
-            *sum != 3
-        })
-        .unwrap();
-    assert_eq!(*got, 3);
-    drop(got);
+    assert_eq!(notes.recv_timeout(Duration::from_secs(60)), Ok(2));
     same(hard.nested().unwrap().other(Kind::A), Kind::B);
     everything(hard, &file);
 }
