@@ -21,5 +21,5 @@ $(BIN)/ndk-by-hand: tests/tools/ndk/by_hand.c $(NDK_HEADERS) | $(NDK_LIBRARY)
 $(BIN)/hard-rust: $(shell find tests/tools/ndk/aidl/hard tests/tools/ndk/peer -type f) tools/Cargo.toml \
 		tools/Cargo.lock | $(BIN)/anybinder $(CLIENT_TESTS)
 	@mkdir -p $(BIN)
-	$(Q)$(call say,CARGO,hard-rust)$(RUST_BUILD_PROGRAM) hard-rust
+	$(Q)$(call say,CARGO,hard-rust)$(RUST_BUILD) $(RUST_PACKAGES) -p hard-rust --bin hard-rust
 	$(Q)install $(RUST_RELEASE)/hard-rust $@
