@@ -208,7 +208,7 @@ impl Assembler {
         };
         call.begun_before = true;
         call.sent_ns = event.time_ns.saturating_sub(age_ns);
-        call.size = size;
+        call.size = Some(size);
         if sent.to_tid != 0 {
             self.serve(sent.to_tid, sent.id);
         }
@@ -361,11 +361,11 @@ impl Assembler {
         };
         match reply_of {
             Some(_) => {
-                call.reply_size = data + rest;
+                call.reply_size = Some(data + rest);
                 call.reply_data.size = data;
             }
             None => {
-                call.size = data + rest;
+                call.size = Some(data + rest);
                 call.request_data.size = data;
             }
         }
@@ -479,7 +479,7 @@ impl Assembler {
         let node = self.targets.remove(&failed.id).unwrap_or(failed.node);
         self.start(event, &Transaction { node, ..*failed }, names);
         if let Some(call) = self.open.get_mut(&failed.id) {
-            call.size = call.size.max(u64::from(size));
+            call.size = call.size.max(Some(u64::from(size)));
             call.errno = (errno != 0).then_some(-errno);
         }
     }

@@ -117,10 +117,24 @@ pub fn parse(stats: &str) -> Vec<ProcessStats> {
             "refs" => row.refs = count,
             "buffers" => row.buffers = count,
             "pending transactions" => row.pending = count,
+            // In the words of the driver in Rust.
+            "free oneway space" => row.free_async = count.into(),
             "BR_TRANSACTION" | "BR_TRANSACTION_SEC_CTX" => row.received += u64::from(count),
             "BC_TRANSACTION" | "BC_TRANSACTION_SG" => row.sent += u64::from(count),
             _ => {}
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_drivers_tell_the_space_for_one_way_calls() {
+        let of = |line| parse(&format!("proc 7\ncontext binder\n  buffers: 0\n{line}\n"));
+        assert_eq!(of("  free async space 520192")[0].free_async, 520_192);
+        assert_eq!(of("  free oneway space: 520192")[0].free_async, 520_192);
+    }
 }

@@ -38,9 +38,10 @@ pub struct Call {
     pub replied_ns: Option<u64>,
     pub done_ns: Option<u64>,
     pub freed_ns: Option<u64>,
-    /// Sizes in bytes: the data, with the buffers of its own; that of the reply.
-    pub size: u64,
-    pub reply_size: u64,
+    /// Sizes in bytes: the data, with the buffers of its own; that of the reply. None where the
+    /// driver has not told it.
+    pub size: Option<u64>,
+    pub reply_size: Option<u64>,
     /// Objects (handles) and files that were passed.
     pub objects: u32,
     pub files: u32,

@@ -88,7 +88,7 @@ impl Calls {
     fn add(&mut self, call: &Call) {
         self.calls += 1;
         self.errors += u64::from(call.error.is_some());
-        self.bytes += call.size + call.reply_size;
+        self.bytes += call.size.unwrap_or(0) + call.reply_size.unwrap_or(0);
         if call.not_inherited {
             self.not_inherited += 1;
             self.priorities = call.priority.zip(call.served_at);

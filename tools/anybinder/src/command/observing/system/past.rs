@@ -279,7 +279,7 @@ impl Moment {
             is_oneway: call.oneway,
             elapsed_ms: Some((self.at_ns - call.sent_ns) / 1_000_000),
             node: Some(call.node.into()),
-            bytes: call.size,
+            bytes: call.size.unwrap_or(0),
             ..Transaction::default()
         };
         if !call.oneway && from > 0 {
@@ -347,7 +347,7 @@ mod tests {
             node: 7,
             service: Some("a.service".to_string()),
             code: 3,
-            size: 100,
+            size: Some(100),
             oneway,
             sent_ns: ns(sent),
             received_ns: received.map(ns),

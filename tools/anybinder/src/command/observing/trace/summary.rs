@@ -166,7 +166,7 @@ impl Summary {
         method.calls += 1;
         method.errors += u64::from(call.error.is_some());
         method.begun_before += u64::from(call.begun_before);
-        method.bytes += call.size + call.reply_size;
+        method.bytes += call.size.unwrap_or(0) + call.reply_size.unwrap_or(0);
         match call.duration_ns().filter(|_| !call.unfinished) {
             Some(time) => method.times.saturating_record(time.max(1)),
             None => method.unfinished.add(call.sent_ns),
