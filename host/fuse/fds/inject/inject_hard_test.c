@@ -382,7 +382,8 @@ TEST(inject_stuck_in_the_middle)
 
 	REQUIRE(one_start(&one, &(struct receiver_options){ .prepare = prepare_slow_close }));
 	fds_before = count_fds(one.receiver.pid);
-	one.waited.job.timeout_ms = 100;
+	/* Less than the close takes, and enough for a receiver that gets a processor late. */
+	one.waited.job.timeout_ms = 2000;
 	one.waited.job.nr_close = 1;
 	one.waited.job.closes = &slow;
 	REQUIRE(job_run(&one.waited) == -ETIMEDOUT);
