@@ -335,8 +335,9 @@ impl Ring {
         for event in &mut into[first..] {
             self.look_up(event);
         }
-        // The daemon keeps a place for the count of those that are lost.
-        Ok(size + RECORD >= self.buffer.len())
+        // A full portion is shorter than the buffer: the kernel cuts a read at its pages, and the
+        // daemon keeps a place for the count of those that are lost.
+        Ok(size > self.buffer.len() / 2)
     }
 
     /// The name of a thread of which this is the first call: it may have ended when it is shown.
@@ -358,6 +359,23 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_is_expected_behind_a_full_portion() {
+        let (daemon, file) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let mut ring = Ring {
+            file: File::from(std::os::fd::OwnedFd::from(file)),
+            buffer: vec![0; RECORD * 2048],
+            threads: HashSet::new(),
+            has_data: false,
+        };
+        // The first is all that fits where the buffer begins in the middle of a page.
+        for (records, is_more) in [(2046, true), (100, false)] {
+            daemon.send(&vec![0; RECORD * records]).unwrap();
+            let read = ring.read(Duration::ZERO, &mut Vec::new());
+            assert_eq!(read.unwrap(), is_more);
+        }
+    }
 
     #[test]
     fn priorities_are_read_from_their_record() {
