@@ -189,6 +189,49 @@ pub enum What {
     },
 }
 
+impl What {
+    /// The transaction that is told whole.
+    pub fn transaction(&self) -> Option<&Transaction> {
+        match self {
+            What::Sent(transaction)
+            | What::Begun { transaction, .. }
+            | What::Failed { transaction, .. } => Some(transaction),
+            _ => None,
+        }
+    }
+
+    /// The number of the transaction that it is about.
+    pub fn id(&self) -> Option<u32> {
+        match self {
+            What::Sent(transaction)
+            | What::Begun { transaction, .. }
+            | What::Failed { transaction, .. } => Some(transaction.id),
+            What::Received { id }
+            | What::Buffer { id, .. }
+            | What::BufferFreed { id }
+            | What::BufferFailed { id }
+            | What::BufferOutdated { id }
+            | What::Object { id, .. }
+            | What::Data { id, .. }
+            | What::File { id }
+            | What::Target { id, .. }
+            | What::Stage { id, .. }
+            | What::Priorities { id, .. } => Some(*id),
+            What::Return { .. } | What::Lost { .. } | What::Opened { .. } => None,
+        }
+    }
+
+    /// Its transaction, to be changed.
+    pub fn transaction_mut(&mut self) -> Option<&mut Transaction> {
+        match self {
+            What::Sent(transaction)
+            | What::Begun { transaction, .. }
+            | What::Failed { transaction, .. } => Some(transaction),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// CLOCK_MONOTONIC.

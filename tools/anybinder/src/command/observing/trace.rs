@@ -163,14 +163,7 @@ impl Trace<'_> {
         if self.perfetto.is_some() && !matches!(event.what, What::Data { .. }) {
             self.recorded.push(event.clone());
         }
-        if let What::Sent(sent)
-        | What::Begun {
-            transaction: sent, ..
-        }
-        | What::Failed {
-            transaction: sent, ..
-        } = &event.what
-        {
+        if let Some(sent) = event.what.transaction() {
             self.start_ns.get_or_insert(event.time_ns);
             self.begin(sent.id);
         }

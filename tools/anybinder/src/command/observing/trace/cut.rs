@@ -59,61 +59,23 @@ impl Masks {
 
     fn event(&mut self, event: &mut Event) {
         self.number(&mut event.tid);
-        match &mut event.what {
-            What::Sent(sent)
-            | What::Begun {
-                transaction: sent, ..
+        if let Some(sent) = event.what.transaction_mut() {
+            for number in [&mut sent.from_pid, &mut sent.to_pid, &mut sent.to_tid] {
+                self.number(number);
             }
-            | What::Failed {
-                transaction: sent, ..
-            } => {
-                for number in [&mut sent.from_pid, &mut sent.to_pid, &mut sent.to_tid] {
-                    self.number(number);
-                }
-            }
-            // Perhaps an address in a process.
-            What::Object { value, .. } => *value = None,
-            _ => {}
         }
-    }
-}
-
-/// The transaction that an event is about.
-fn transaction(what: &What) -> Option<u32> {
-    match what {
-        What::Sent(sent)
-        | What::Begun {
-            transaction: sent, ..
+        // Perhaps an address in a process.
+        if let What::Object { value, .. } = &mut event.what {
+            *value = None;
         }
-        | What::Failed {
-            transaction: sent, ..
-        } => Some(sent.id),
-        What::Received { id }
-        | What::Buffer { id, .. }
-        | What::BufferFreed { id }
-        | What::BufferFailed { id }
-        | What::BufferOutdated { id }
-        | What::Object { id, .. }
-        | What::Data { id, .. }
-        | What::File { id }
-        | What::Target { id, .. }
-        | What::Stage { id, .. }
-        | What::Priorities { id, .. } => Some(*id),
-        What::Return { .. } | What::Lost { .. } | What::Opened { .. } => None,
     }
 }
 
 /// The threads and processes that an event names.
 fn threads(event: &Event) -> Vec<i32> {
-    match &event.what {
-        What::Sent(sent)
-        | What::Begun {
-            transaction: sent, ..
-        }
-        | What::Failed {
-            transaction: sent, ..
-        } => vec![event.tid, sent.from_pid, sent.to_pid, sent.to_tid],
-        _ => vec![event.tid],
+    match event.what.transaction() {
+        Some(sent) => vec![event.tid, sent.from_pid, sent.to_pid, sent.to_tid],
+        None => vec![event.tid],
     }
 }
 
@@ -140,15 +102,8 @@ impl Copy {
             }
         }
         let node = match &event.what {
-            What::Sent(sent)
-            | What::Begun {
-                transaction: sent, ..
-            }
-            | What::Failed {
-                transaction: sent, ..
-            } => sent.node,
             What::Target { node, .. } | What::Object { node, .. } => *node,
-            _ => 0,
+            other => other.transaction().map_or(0, |sent| sent.node),
         };
         let known = names.service(node);
         if let Some(service) = known.filter(|known| self.services.get(&node) != Some(*known)) {
@@ -197,7 +152,7 @@ impl<'a> Cut<'a> {
     }
 
     fn wants(&self, event: &Event, start_ns: u64) -> bool {
-        match (&event.what, transaction(&event.what)) {
+        match (&event.what, event.what.id()) {
             (What::Data { .. }, _) if self.is_anonymous => false,
             _ if self.filter.is_empty() => true,
             (_, Some(id)) => self.ids.contains(&id),

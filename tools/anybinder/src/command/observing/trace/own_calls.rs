@@ -28,40 +28,29 @@ impl Own {
 
     /// Does the event belong to a call of this process?
     pub fn made(&mut self, event: &Event) -> bool {
-        match &event.what {
-            What::Sent(sent)
-            | What::Begun {
-                transaction: sent, ..
+        if let Some(sent) = event.what.transaction() {
+            let from_own = match sent.from_pid {
+                0 => self.is_own_thread(event),
+                pid => pid == self.pid,
+            };
+            let is_own = from_own || sent.to_pid == self.pid;
+            if is_own {
+                self.ids.insert(sent.id);
             }
-            | What::Failed {
-                transaction: sent, ..
-            } => {
-                let from_own = match sent.from_pid {
-                    0 => self.is_own_thread(event),
-                    pid => pid == self.pid,
-                };
-                let is_own = from_own || sent.to_pid == self.pid;
-                if is_own {
-                    self.ids.insert(sent.id);
-                }
-                is_own
+            return is_own;
+        }
+        match (&event.what, event.what.id()) {
+            (What::BufferFreed { .. } | What::BufferFailed { .. }, Some(id)) => {
+                self.ids.remove(&id)
             }
-            What::BufferFreed { id } | What::BufferFailed { id } => self.ids.remove(id),
-            What::Received { id }
-            | What::Buffer { id, .. }
-            | What::BufferOutdated { id }
-            | What::Object { id, .. }
-            | What::Target { id, .. }
-            | What::Data { id, .. }
-            | What::File { id }
-            | What::Priorities { id, .. }
-            | What::Stage { id, .. } => self.ids.contains(id),
-            What::Opened { pid, .. } => *pid == self.pid,
-            What::Return { .. } => self.is_own_thread(event),
-            What::Lost { .. } => {
+            (_, Some(id)) => self.ids.contains(&id),
+            (What::Opened { pid, .. }, _) => *pid == self.pid,
+            (What::Return { .. }, _) => self.is_own_thread(event),
+            (What::Lost { .. }, _) => {
                 self.ids.clear();
                 false
             }
+            (_, None) => false,
         }
     }
 }
