@@ -66,13 +66,17 @@ pub struct Source {
     pub rank: Rank,
 }
 
+impl Rank {
+    /// * `version`: of the frozen copy that a file is in, if it is in one
+    fn of(version: Option<u32>) -> Rank {
+        version.map_or(Rank::Current, |version| Rank::Frozen(Reverse(version)))
+    }
+}
+
 impl Source {
     /// A file as far as its path says what it is.
     pub fn of(path: PathBuf) -> Source {
-        let rank = match frozen_version(&path) {
-            None => Rank::Current,
-            Some(version) => Rank::Frozen(Reverse(version)),
-        };
+        let rank = Rank::of(frozen_version(&path));
         Source { path, rank }
     }
 }
@@ -179,9 +183,8 @@ impl Sources {
     /// * `is_copy`: it is below a frozen copy that is given by its own name
     fn add_file(&mut self, path: PathBuf, is_copy: bool) {
         let rank = match frozen_version(&path).filter(|_| !is_copy) {
-            None => Rank::Current,
-            version if version == self.wanted => Rank::Wanted,
-            Some(version) => Rank::Frozen(Reverse(version)),
+            version @ Some(_) if version == self.wanted => Rank::Wanted,
+            version => Rank::of(version),
         };
         if let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) {
             let known = self.files.entry(stem.to_string()).or_default();
