@@ -154,8 +154,9 @@ impl Measured {
     pub fn add(&mut self, call: &Call) {
         let key = key(call);
         for (pid, thread) in [(key.from, &call.from), (key.to, &call.to)] {
-            if !thread.process.is_empty() && !self.commands.contains_key(&pid) {
-                self.commands.insert(pid, thread.process.clone());
+            if !thread.process.is_empty() {
+                let command = self.commands.entry(pid);
+                command.or_insert_with(|| thread.process.clone());
             }
         }
         self.calls.entry(key).or_default().add(call);
