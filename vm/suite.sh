@@ -55,7 +55,9 @@ write_sources() {
 options=(-o "Dir=$dir" -o "Dir::State::status=$dir/status" -o Dir::Etc::sourcelist=sources.list
 	-o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root -o "APT::Architecture=$arch"
 	-o "APT::Architectures::=$arch" -o Acquire::Languages=none -o Acquire::Retries=3
-	-o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false)
+	-o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false
+	# Kept, also where the machine's apt keeps none: each command would read the index again.
+	-o Dir::Cache::pkgcache=pkgcache.bin -o Dir::Cache::srcpkgcache=)
 [ "$suite" = "$release" ] || options+=(-o "APT::Default-Release=$suite")
 
 update() {
