@@ -138,7 +138,8 @@ def heap():
 
 @pytest.fixture(scope="module", params=[
     "daemon", pytest.param("languages", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
-    pytest.param("module", marks=pytest.mark.vm("6.1", driver="module", smp=1, timeout=500))])
+    pytest.param("module", marks=[pytest.mark.vm("6.1", driver="module", smp=1, timeout=500),
+                                  pytest.mark.turn("clients of the module", "libraries")])])
 def setting(request, program):
     if request.param == "module":
         request.getfixturevalue("heap")

@@ -64,7 +64,8 @@ def test_request_limit(clients, suite, root):    # pylint: disable=unused-argume
 @pytest.mark.parametrize("driver, options", [
     pytest.param("ref", {"append": "security=selinux", "smp": 1}, id="ref",    # needs contexts
                  marks=pytest.mark.turn("stock drivers", "clients")),
-    pytest.param("module", {}, id="module")])
+    pytest.param("module", {}, id="module",
+                 marks=pytest.mark.turn("clients of the module", "raw"))])
 def test_kernel(clients, program, machine, suite, driver, options):
     suite([*machine("6.12", driver=driver, timeout=600, **options), clients, "--timeout", "180",
            "--manager", program("rsb_hub"), "--insecure-allow-all"], timeout=800)

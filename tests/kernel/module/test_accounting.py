@@ -16,7 +16,8 @@ sys.path += [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../dae
              for part in ("", "hostile")]
 import test_memory as memory    # noqa: E402
 
-pytestmark = pytest.mark.vm("6.12", driver="module", timeout=600)
+pytestmark = [pytest.mark.vm("6.12", driver="module", timeout=600),
+              pytest.mark.turn("memory of the module", "accounting")]
 DEVICE = "/dev/binder"
 PRINTK = "/proc/sys/kernel/printk"
 MIB = 1 << 20

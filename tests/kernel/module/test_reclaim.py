@@ -7,9 +7,10 @@ import threading
 
 import pytest
 
-pytestmark = [pytest.mark.takes(100), pytest.mark.timeout(900), pytest.mark.vm(
-    "6.12", driver="module", timeout=900,
-    needs=["build/bin/anybinder-conformance", "build/bin/bench-ipc"])]
+pytestmark = [pytest.mark.takes(100), pytest.mark.timeout(900),
+              pytest.mark.turn("memory of the module", "reclaim"),
+              pytest.mark.vm("6.12", driver="module", timeout=900, needs=[
+                  "build/bin/anybinder-conformance", "build/bin/bench-ipc"])]
 EVENTS = "/sys/kernel/tracing/events"
 TRACE = "/sys/kernel/tracing/trace"
 ENOUGH_ROUNDS = 60

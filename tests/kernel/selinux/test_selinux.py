@@ -40,10 +40,10 @@ def machine(kernel, driver, suites, *marks):
 MACHINES = [
     machine("6.12", "ref", KERNEL_SUITES, pytest.mark.turn("stock drivers", "selinux")),
     machine("newest", "ref", KERNEL_SUITES, pytest.mark.turn("stock drivers", "selinux-newest")),
-    *(machine(kernel, "module", KERNEL_SUITES, pytest.mark.turn("selinux, module", kernel))
+    *(machine(kernel, "module", KERNEL_SUITES, pytest.mark.turn("selinux", kernel))
       for kernel in MODULE_KERNELS),
     machine("5.10", "module", KERNEL_SUITES, pytest.mark.long),
-    machine("6.12", "none", DAEMON_SUITES),
+    machine("6.12", "none", DAEMON_SUITES, pytest.mark.turn("selinux", "daemon")),
 ]
 
 

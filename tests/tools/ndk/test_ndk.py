@@ -30,8 +30,9 @@ def library():
     return os.path.dirname(path)
 
 
-@pytest.fixture(scope="module", params=["daemon", pytest.param("module", marks=pytest.mark.vm(
-    "6.1", driver="module", smp=1, timeout=400))])
+@pytest.fixture(scope="module", params=["daemon", pytest.param("module", marks=[
+    pytest.mark.vm("6.1", driver="module", smp=1, timeout=400),
+    pytest.mark.turn("clients of the module", "libraries")])])
 def bus(request, program):
     more = {"driver": "/dev/binderfs"} if request.param == "module" else {}
     with Bus(managers="binder", program=program("anybinder"), **more) as running:

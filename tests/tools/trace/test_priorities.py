@@ -9,8 +9,9 @@ import pytest
 
 from tracing import AIDL, MEEK, PEER, calls_of
 
-DRIVERS = ["daemon", pytest.param("/dev/binderfs", id="module", marks=pytest.mark.vm(
-    "6.12", driver="module", smp=1, timeout=600))]
+DRIVERS = ["daemon", pytest.param("/dev/binderfs", id="module", marks=[
+    pytest.mark.vm("6.12", driver="module", smp=1, timeout=600),
+    pytest.mark.turn("clients of the module", "libraries")])]
 PRIORITIES = "binder_priorities"    # of our drivers; the kernel's tell no priorities
 WANTED = ["--service", PEER, "--aidl", AIDL]
 ADD = ["call", "--aidl", AIDL, PEER, "add", "2", "40"]
