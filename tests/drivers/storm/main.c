@@ -2,8 +2,7 @@
 /*
  * Storms: clients and services are killed at random during thousands of calls between them.
  *
- *   anybinder-storm [--device-dir DIR] [--logs DIR] [--seed N] [--seeds COUNT] [--kills N]
- *                   [--replace-ms MS]
+ *   anybinder-storm [--device-dir DIR] [--seed N] [--seeds COUNT] [--kills N] [--replace-ms MS]
  *
  * The director starts a manager and two clients that survive, and services and clients that do
  * not: after a random number of calls one of them is killed and replaced. All of them check what
@@ -44,7 +43,7 @@
 struct storm *storm;
 
 static struct {
-	const char *device_dir, *logs;
+	const char *device_dir;
 	uint64_t seed, seeds;
 	unsigned int kills;
 	int replace_ms; /* -1: not */
@@ -222,7 +221,6 @@ static void parse(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "device-dir", required_argument, NULL, 'd' },
-		{ "logs", required_argument, NULL, 'l' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "seeds", required_argument, NULL, 'n' },
 		{ "kills", required_argument, NULL, 'k' },
@@ -234,8 +232,6 @@ static void parse(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == 'd')
 			options.device_dir = optarg;
-		else if (option == 'l')
-			options.logs = optarg;
 		else if (option == 's')
 			options.seed = strtoull(optarg, NULL, 0);
 		else if (option == 'n')
@@ -279,7 +275,7 @@ int main(int argc, char **argv)
 	version_if_asked(argc, argv);
 	parse(argc, argv);
 	snprintf(logs, sizeof(logs), "%s/binder_logs", options.device_dir);
-	audit_begin(options.logs ? options.logs : logs);
+	audit_begin(logs);
 	begin_replacing();
 	for (uint64_t seed = options.seed; seed < options.seed + options.seeds; seed++) {
 		char name[64];

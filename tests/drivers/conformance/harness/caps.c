@@ -11,48 +11,46 @@
 
 static struct {
 	const char *name;
-	const char *meaning;
 	char reason[200];
 	bool is_special; /* only a prepared machine has it, and this one was not declared to */
 } caps[] = {
-	{ "kernel", "processes, descriptors, signals and poll are a kernel's", "" },
-	{ "binderfs", "binder-control, features/ and binder_logs/ in the device directory", "" },
-	{ "device_names", "names in the device directory are added, removed and renamed", "" },
-	{ "freeze_notification", "BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12)", "" },
-	{ "pending_frozen", "BR_TRANSACTION_PENDING_FROZEN (6.6)", "" },
-	{ "freeze_any_user", "any user may freeze any process", "" },
-	{ "freeze_restricted", "only the same user, root and the context manager may", "" },
-	{ "security_context", "nodes that request it get a sender's security context", "" },
-	{ "secctx_optional", "calls to such nodes succeed where the system has no context", "" },
-	{ "selinux_domains", "the domains of tests/kernel/selinux/domains.cil can be entered", "",
-	  true },
-	{ "selinux_refuses", "and what that policy does not allow is refused", "", true },
-	{ "selinux_checks_files", "files, too, before the call with them is sent", "", true },
-	{ "fd_passing", "file descriptors reach an unmodified receiver", "" },
-	{ "fd_of_thread", "they are sent by a process whose first thread has ended", "" },
-	{ "self_sent_file", "an open in a message to itself ends with its process", "" },
-	{ "sent_files_in_circles", "opens in messages to each other end with their process", "" },
-	{ "mmap_write_refused", "a writable mapping is refused by mmap", "" },
-	{ "mmap_owner_only", "mmap is refused to a process other than the opener", "" },
-	{ "mmap_once", "a second mapping of the same open file is refused by mmap", "" },
-	{ "mmap_shared", "a shared mapping serves as well as a private one", "" },
-	{ "fcntl_nonblock", "O_NONBLOCK set by fcntl after the open has an effect", "" },
-	{ "fork_keeps_open", "a file open in a forked child outlives the death of its owner", "" },
-	{ "bad_pointer_einval", "some ioctls return EINVAL for a bad pointer", "" },
-	{ "map_keeps_open", "a mapping keeps the device open beyond close", "" },
-	{ "munmap_noticed", "calls to a process that has dropped its mapping fail", "" },
-	{ "inherit_rt", "real-time inheritance, minimum nice values above 0", "" },
-	{ "realtime", "the driver can change a thread to a real-time policy, and back", "" },
-	{ "read_refused", "read(2) on a device fails", "" },
-	{ "binderfs_mount", "`mount -t binder` makes a separate binderfs", "" },
-	{ "sender_euid_of_thread", "sender_euid is that of the calling thread (7.2)", "" },
-	{ "sender_euid_of_process", "sender_euid is that of the opener's first thread", "" },
-	{ "reports_7", "reports as of 7.x: a%d r%d, state_hashed, transactions_hashed", "" },
-	{ "reports_6", "reports as of 6.12: r%d", "" },
-	{ "freeze_callers_pid", "BINDER_FREEZE takes a pid of the caller's namespace", "" },
-	{ "objects_outlive_threads", "what is told of objects is not lost with a thread", "" },
-	{ "defer_complete", "TF_DEFER_COMPLETE, as the newest Rust driver of Android has it", "" },
-	{ "transaction_report", "failure notices over generic netlink (6.18)", "" },
+	{ "kernel", "" }, /* processes, descriptors, signals and poll are a kernel's */
+	{ "binderfs", "" }, /* binder-control, features/ and binder_logs/ in the device directory */
+	{ "device_names", "" }, /* names in the device directory are added, removed and renamed */
+	{ "freeze_notification", "" }, /* BC_REQUEST_FREEZE_NOTIFICATION and its kin (6.12) */
+	{ "pending_frozen", "" }, /* BR_TRANSACTION_PENDING_FROZEN (6.6) */
+	{ "freeze_any_user", "" }, /* any user may freeze any process */
+	{ "freeze_restricted", "" }, /* only the same user, root and the context manager may */
+	{ "security_context", "" }, /* nodes that request it get a sender's security context */
+	{ "secctx_optional", "" }, /* calls to such nodes succeed where the system has no context */
+	{ "selinux_domains", "", true }, /* tests/kernel/selinux/domains.cil's can be entered */
+	{ "selinux_refuses", "", true }, /* and what that policy does not allow is refused */
+	{ "selinux_checks_files", "", true }, /* files, too, before the call with them is sent */
+	{ "fd_passing", "" }, /* file descriptors reach an unmodified receiver */
+	{ "fd_of_thread", "" }, /* they are sent by a process whose first thread has ended */
+	{ "self_sent_file", "" }, /* an open in a message to itself ends with its process */
+	{ "sent_files_in_circles", "" }, /* opens in each other's messages end with a process */
+	{ "mmap_write_refused", "" }, /* a writable mapping is refused by mmap */
+	{ "mmap_owner_only", "" }, /* mmap is refused to a process other than the opener */
+	{ "mmap_once", "" }, /* a second mapping of the same open file is refused by mmap */
+	{ "mmap_shared", "" }, /* a shared mapping serves as well as a private one */
+	{ "fcntl_nonblock", "" }, /* O_NONBLOCK set by fcntl after the open has an effect */
+	{ "fork_keeps_open", "" }, /* a file open in a forked child outlives its owner */
+	{ "bad_pointer_einval", "" }, /* some ioctls return EINVAL for a bad pointer */
+	{ "map_keeps_open", "" }, /* a mapping keeps the device open beyond close */
+	{ "munmap_noticed", "" }, /* calls to a process that has dropped its mapping fail */
+	{ "inherit_rt", "" }, /* real-time inheritance, minimum nice values above 0 */
+	{ "realtime", "" }, /* the driver can change a thread to a real-time policy, and back */
+	{ "read_refused", "" }, /* read(2) on a device fails */
+	{ "binderfs_mount", "" }, /* `mount -t binder` makes a separate binderfs */
+	{ "sender_euid_of_thread", "" }, /* sender_euid is that of the calling thread (7.2) */
+	{ "sender_euid_of_process", "" }, /* sender_euid is that of the opener's first thread */
+	{ "reports_7", "" }, /* reports as of 7.x: a%d r%d, state_hashed, transactions_hashed */
+	{ "reports_6", "" }, /* reports as of 6.12: r%d */
+	{ "freeze_callers_pid", "" }, /* BINDER_FREEZE takes a pid of the caller's namespace */
+	{ "objects_outlive_threads", "" }, /* what is told of objects is not lost with a thread */
+	{ "defer_complete", "" }, /* TF_DEFER_COMPLETE, as Android's newest Rust driver has it */
+	{ "transaction_report", "" }, /* failure notices over generic netlink (6.18) */
 };
 
 #define NR_CAPS (sizeof(caps) / sizeof(caps[0]))
@@ -133,10 +131,4 @@ const char *caps_unknown(const char *needs)
 			return word;
 	}
 	return NULL;
-}
-
-void caps_print(void)
-{
-	for (size_t i = 0; i < NR_CAPS; i++)
-		printf("%-20s %s\n", caps[i].name, caps[i].meaning);
 }

@@ -39,6 +39,5 @@ const char *caps_missing(const char *needs);
 /* The first word of needs that is no capability; NULL if all are. */
 const char *caps_unknown(const char *needs);
 /* Print the list with what each means. */
-void caps_print(void);
 
 #endif

@@ -40,7 +40,6 @@ static struct {
 static const struct option long_options[] = {
 	{ "device-dir", required_argument, NULL, 'd' },
 	{ "list", no_argument, NULL, 'l' },
-	{ "list-caps", no_argument, NULL, 'L' },
 	{ "filter", required_argument, NULL, 'f' },
 	{ "cap", required_argument, NULL, 'c' },
 	{ "have", required_argument, NULL, 'H' },
@@ -66,8 +65,7 @@ static const char usage[] =
 	"  --part K/N         run every Nth test, beginning with the Kth\n"
 	"  --replace-steps N  have the daemon hand over before every Nth step of a test\n"
 	"  --replace-ms MS    have it hand over all the time, with pauses of so many milliseconds\n"
-	"  --list             print names and rules, and run nothing\n"
-	"  --list-caps        print the capabilities\n";
+	"  --list             print names and rules, and run nothing\n";
 
 void test_register(struct test *test)
 {
@@ -101,9 +99,6 @@ static void set_option(int letter)
 	case 'l':
 		options.list = true;
 		break;
-	case 'L':
-		caps_print();
-		exit(0);
 	case 'f':
 		if (options.filters == 16)
 			complain("too many filters", optarg);
