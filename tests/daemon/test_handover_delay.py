@@ -26,7 +26,7 @@ from anybinder.driver import (
     Client,
 )
 from anybinder.process import child, children_of, ready_child, until
-from attack import READ, HangingFiles
+from hanging_files import READ, HangingFiles
 from replaced import DEADLINE_S, Replaced, Signals, replies, send, wait_for
 from served import assert_served, server
 from test_bound import bound

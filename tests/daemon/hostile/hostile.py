@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the attacks share: a daemon, users, victims, honest loads, and the table.
+"""What the attacks share: a daemon, users, attackers, victims, honest loads, and the table.
 
 An attack is a test that imports this file, starts a daemon, and runs programs as several users.
 attack() measures what the victims see with and without them; table.py, which sets HOSTILE_TABLE to
@@ -7,11 +7,13 @@ a directory, makes a table of that. Without it, the bounds are wide: they tell a
 for other clients' calls from one that waits for their will.
 """
 import contextlib
+import encodings.idna  # noqa: F401 (a user may have no access to the library later)
 import errno
 import functools
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import struct
@@ -20,13 +22,13 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 import pytest
 import victims
 from anybinder import driver
-from anybinder.driver import LIBC, Client
-from anybinder.process import program, until
+from anybinder.driver import LIBC, Bytes, Client
+from anybinder.process import (
+    fork, is_mounted, is_running, memory_kib, program, run_child, threads_of, until)
 from served import anybinderd
 from victims import Result, serve  # noqa: F401 (part of this interface)
 
@@ -47,6 +49,11 @@ ENDS_S = 2 if TABLE else 30
 # How long the processes of an attack may take to be gone once all have been killed.
 GROUP_ENDS_S = 20 if TABLE else 60
 STARTS_S = 30
+# A call to a process that cannot be looked at fails after a deadline of 3 s.
+CALL_S = 10.0
+# No other may take longer. An honest load of the same size stays far below, but the machine may be
+# busy; an attack that works stops a victim for good, or for as long as it lasts.
+WORST_S = 2.5
 # What the daemon's memory may grow by in any case: stacks of threads, the allocator's arenas.
 MEMORY_SLACK_KIB = 4096
 
@@ -94,13 +101,15 @@ class Daemon:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
         took = time.monotonic() - begin
-        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
-            is_mounted = self.mnt in mounts.read().split()
-        return seconds + took if is_mounted else took
+        return seconds + took if is_mounted(self.mnt) else took
 
     def memory_kib(self):
         """Resident memory of the daemon and of its helper processes."""
-        return sum(map(resident_kib, family(self.process.pid)))
+        total = 0
+        for pid in family(self.process.pid):
+            with contextlib.suppress(OSError):
+                total += memory_kib(pid)
+        return total
 
 
 @contextlib.contextmanager
@@ -118,13 +127,6 @@ def family(pid):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
                 for child in file.read().split():
                     yield from family(int(child))
-
-
-def resident_kib(pid):
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4
-    return 0
 
 
 @contextlib.contextmanager
@@ -145,29 +147,28 @@ def every(seconds, function):
         thread.join()
 
 
+def become(uid):
+    """Makes this process one of that user."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def unless_it_has_ended(function, *args):
+    """Calls it; that the daemon has ended is no error."""
+    try:
+        function(*args)
+    except OSError as error:
+        if error.errno not in (errno.ECONNABORTED, errno.ENOTCONN):
+            raise
+
+
 @contextlib.contextmanager
 def user(uid, function, *args):
     """Runs function(ready, *args) in a process of that user until the end of the block; waits until
     it has called ready(). Yields the pid. It leads a process group, which is killed."""
     ready, notify = os.pipe()
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            os.setpgid(0, 0)
-            os.setgroups([])
-            os.setgid(uid)
-            os.setuid(uid)
-            signal.alarm(120)    # whatever happens to the test
-            function(lambda: os.write(notify, b"x"), *args)
-            status = 0
-        except OSError as error:
-            if error.errno not in (errno.ECONNABORTED, errno.ENOTCONN):    # the daemon has ended
-                traceback.print_exc()
-        except Exception:    # pylint: disable=broad-except
-            traceback.print_exc()
-        finally:
-            os._exit(status)
+    pid = fork(unless_it_has_ended, function, lambda: os.write(notify, b"x"), *args, uid=uid)
     os.close(notify)
     try:
         assert os.read(ready, 1) == b"x", f"the process of user {uid} failed"
@@ -245,6 +246,107 @@ def measure(path, seconds):
     with Victim(path) as victim:
         time.sleep(seconds)
     return victim.seen
+
+
+# ---- attackers ----------------------------------------------------------------------------------
+
+class Attack:
+    """Attackers of a daemon, which a file system may keep in the kernel until that is ended; what
+    they have to say; and whether the others are served meanwhile.
+
+    daemon: with a service of the user SERVER
+    files: the file system, or None
+    """
+
+    def __init__(self, daemon, files=None):    # pylint: disable=redefined-outer-name
+        self.daemon = daemon
+        self.files = files
+        self.pids = []
+        self._said, self.say = os.pipe()
+
+    def path(self, device="binder"):
+        return self.daemon.path(device)
+
+    def add(self, function, *args, uid=ATTACKER, wait=True):
+        """Starts a process, which leads a group, and waits until it says that it is ready."""
+        self.pids.append(fork(unless_it_has_ended, function, self, *args, uid=uid))
+        if wait:
+            self.expect(b"x")
+        return self.pids[-1]
+
+    def expect(self, word):
+        assert wait_for(self._said, 1) == word, "the attacker did not get what it expects"
+
+    def others_go_on(self, kinds=tuple(victims.KINDS)):
+        """Victims are served in time, and files pass to the service."""
+        if self.files:
+            assert self.files.hung() or self.files.hung_of_users(), "nothing hangs: no attack"
+        with contextlib.ExitStack() as stack:
+            at_work = [stack.enter_context(Victim(self.path(), kind)) for kind in kinds]
+            time.sleep(1)
+        for one in at_work:
+            seen = one.seen
+            assert not (seen.stopped or seen.failed) and seen.worst < 1000 * WORST_S, \
+                f"{one.kind}: {seen}"
+        for _ in range(3):
+            begin = time.monotonic()
+            pass_a_file(self.path())
+            took = time.monotonic() - begin
+            assert took < CALL_S, f"passing a file took {took:.2f} s"
+
+    def close(self):
+        for pid in self.pids:
+            for kill_one in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError):
+                    kill_one(pid, signal.SIGKILL)
+        if self.files:
+            self.files.end()
+        for pid in self.pids:
+            os.waitpid(pid, 0)
+        self.pids = []
+
+
+def wait_for(fd, size, seconds=20):
+    """Reads what a child writes; it may have failed, and the parent has the other end too."""
+    assert select.select([fd], [], [], seconds)[0], "a child did not respond"
+    return os.read(fd, size)
+
+
+def send_file(client, numbers, one_way=False, room=256):
+    """A call with these descriptors. Returns the return codes."""
+    data = b"".join(driver.OBJECT.pack(driver.FILE, 0, number, 0) for number in numbers)
+    commands, _keep = driver.encode(
+        driver.BC_TRANSACTION, Bytes(data, range(0, len(data), driver.OBJECT.size)), code=1,
+        flags=driver.TF_ACCEPT_FDS | one_way)
+    return [code for code, _ in client.write_read(commands, room)]
+
+
+def send_and_wait(client, numbers):
+    """A call with these descriptors, which has to succeed."""
+    codes = send_file(client, numbers)
+    while driver.BR_REPLY not in codes:
+        assert not set(codes) & set(driver.BR_FAILURES), [hex(code) for code in codes]
+        codes = [code for code, _ in client.write_read(b"", 256)]
+
+
+def pass_a_file(path):
+    """An honest file, from another user to the service."""
+    run_child(lambda: send_and_wait(Client(path), [os.pipe()[1]]), uid=HONEST)
+
+
+def end_daemon(daemon, how, within_s=30.0):    # pylint: disable=redefined-outer-name
+    """The daemon must be gone, threads and all, and its mount with it or usable by the next."""
+    os.kill(daemon.pid, how)
+    until(lambda: is_gone(daemon.pid), within_s, f"the daemon ends after signal {how}")
+    until(lambda: not is_mounted(daemon.mnt))
+
+
+def is_gone(pid):
+    """Also of a zombie that has no thread left."""
+    try:
+        return not is_running(pid) and threads_of(pid) <= 1
+    except OSError:
+        return True
 
 
 # ---- the programs in C: hostile-flood and hostile-uring ------------------------------------------

@@ -10,10 +10,10 @@ import threading
 import time
 from types import SimpleNamespace
 
-import attack
 from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
 from anybinder.process import until
-from attack import READ, as_user
+from hanging_files import READ
+from hostile import ATTACKER, become, wait_for
 from test_bound import bound
 from test_files import CALL_ON_STACK, attacked, machine_code, send_to_the_attacker, wait_in
 from test_replacing import hand_over
@@ -21,6 +21,7 @@ from test_slow_memory import PAGE, watched_memory
 from test_stuck import trap_or_skip
 
 READ_WRITE, PRIVATE_FIXED = 3, 0x12
+BESIDE = "calls", "files", "reports"    # all devices have a context manager
 OPENS, CALLS = 6, 15
 STUCK = 24    # of one user: 16, and those that are not found yet
 
@@ -55,7 +56,7 @@ def delivered_into_a_file(directory):
             this.add(call_from_a_file, path, file)
         until(this.files.hung, 30)
         time.sleep(0.3)
-        this.victim_goes_on()
+        this.others_go_on(BESIDE)
         yield this
 
 
@@ -73,7 +74,7 @@ def test_a_buffer_that_never_comes_prevents_no_hand_over(directory):
     with delivered_into_a_file(directory) as this:
         server = SimpleNamespace(mnt=this.daemon.mnt, process=SimpleNamespace(pid=this.daemon.pid))
         hand_over(server)
-        this.victim_goes_on()
+        this.others_go_on(BESIDE)
 
 
 def receive_on_a_trap(this):
@@ -93,14 +94,14 @@ def test_a_stack_that_never_comes_stops_no_other_files(directory):
         this.add(send_to_the_attacker)
         for _ in range(2):
             time.sleep(0.5)
-            this.victim_goes_on()
+            this.others_go_on()
         this.ends()
 
 
 def hang_often(this, uid, opens, refused):
     """Calls by many threads at once, each with its commands in memory that never comes."""
     uffd, memory, address = watched_memory(opens * CALLS)
-    as_user(uid)
+    become(uid)
     clients = [Client(this.path("hwbinder")) for _ in range(opens)]
 
     def call(number):
@@ -124,11 +125,11 @@ def test_many_calls_at_once_keep_no_more_workers_than_a_user_may(directory):
     trap_or_skip()
     output, refused = os.pipe()
     with attacked(directory) as this:
-        this.add(hang_often, attack.ATTACKER, OPENS, refused, uid=0)
+        this.add(hang_often, ATTACKER, OPENS, refused, uid=0)
         for _ in range(OPENS * CALLS - STUCK):
-            attack.wait_for(output, 1, 60)
+            wait_for(output, 1, 60)
         # All users together are below half of what there may be, where each may have fewer.
-        this.add(hang_often, attack.OTHER + 1, 1, refused, uid=0)
+        this.add(hang_often, ATTACKER + 1, 1, refused, uid=0)
         time.sleep(0.3)
-        this.victim_goes_on()
+        this.others_go_on()
         this.ends()

@@ -10,15 +10,15 @@ import subprocess
 import threading
 import time
 
-import attack
 import cgroup
 import pytest
 from anybinder import driver
 from anybinder.daemon import Daemon, start
 from anybinder.driver import LIBC, Client
 from anybinder.process import is_mounted, program, until
-from attack import end_daemon, is_gone
-from test_files import OPTIONS, Attack, attacked, drop_a_file, pass_a_file
+from hanging_files import FLUSH, READ
+from hostile import HONEST, WORST_S, end_daemon, is_gone, pass_a_file
+from test_files import OPTIONS, Attack, attacked, drop_a_file
 
 # ---- memory -------------------------------------------------------------------------------------
 
@@ -43,11 +43,11 @@ def wait_for_the_end(this):
 
 
 def memory_that_never_comes(directory, stop):
-    with attacked(directory, {attack.READ}) as this:
-        this.add(wait_for_the_end, uid=attack.OTHER)
+    with attacked(directory, {READ}) as this:
+        this.add(wait_for_the_end, uid=HONEST)
         this.add(write_from_the_files)
         until(this.files.hung)
-        this.victim_goes_on()
+        this.others_go_on()
         stop(this)
         this.expect(b"e")
 
@@ -112,7 +112,7 @@ def test_data_for_a_page_that_is_being_read_keeps_no_thread(directory):
     touch, begin_touch = os.pipe()
     release, begin_release = os.pipe()
     with Daemon(directory, "--threads=1", "--no-passthrough") as daemon:
-        this = Attack(directory, daemon, None, None)
+        this = Attack(daemon)
         server = daemon.server_pid()
         threads = daemon.threads()
         try:
@@ -142,25 +142,25 @@ def kill_helper(daemon):
 
 def test_a_helper_that_is_killed_is_replaced(directory):
     with attacked(directory) as this:
-        pass_a_file(this.victim)
+        pass_a_file(this.path())
         kill_helper(this.daemon)
-        pass_a_file(this.victim)
-        this.victim.is_served()
+        pass_a_file(this.path())
+        this.others_go_on()
 
 
 def test_a_helper_that_is_killed_is_replaced_while_a_file_keeps_it(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
+    with attacked(directory, {FLUSH}) as this:
         for _ in range(3):
             this.add(drop_a_file)
         until(this.files.hung)
         time.sleep(0.3)
         kill_helper(this.daemon)
-        this.victim_goes_on()
+        this.others_go_on()
         this.ends()
 
 
 def send_and_say(this):
-    pass_a_file(this.victim)
+    pass_a_file(this.path())
     os.write(this.say, b"x")
 
 
@@ -171,10 +171,10 @@ def test_a_helper_that_is_stopped_is_continued(directory):
         for _ in range(20):
             os.kill(helper, signal.SIGSTOP)
             begin = time.monotonic()
-            pass_a_file(this.victim)
-            assert time.monotonic() - begin < attack.WORST_S, "the call has waited"
+            pass_a_file(this.path())
+            assert time.monotonic() - begin < WORST_S, "the call has waited"
         assert until(this.daemon.helper_pid) == helper
-        this.victim.is_served(0.2)
+        this.others_go_on()
 
 
 @contextlib.contextmanager
@@ -195,7 +195,7 @@ def test_a_helper_without_processor_time_fails_no_call(directory):
             this.add(send_and_say, uid=0, wait=False)
             time.sleep(5)
         this.expect(b"x")
-        this.victim.is_served(0.2)
+        this.others_go_on()
 
 
 def test_a_question_to_a_helper_that_is_killed_is_asked_again(directory):
@@ -205,7 +205,7 @@ def test_a_question_to_a_helper_that_is_killed_is_asked_again(directory):
             time.sleep(0.3)
             os.kill(until(this.daemon.helper_pid), signal.SIGKILL)
         this.expect(b"x")
-        this.victim.is_served(0.2)
+        this.others_go_on()
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])

@@ -2,7 +2,8 @@
 """Files that do not close, processes that cannot be looked at, receivers that stop the injector.
 
 In each test one user attacks the daemon by a file system that does not answer, or by a socket that
-takes its time, while a victim makes calls and receives files. Then the daemon has to end.
+takes its time, while victims of each kind go on and files pass to their service. Then the daemon
+has to end.
 """
 import contextlib
 import ctypes
@@ -13,137 +14,66 @@ import struct
 import threading
 import time
 
-import attack
+import hostile
 import pytest
 from anybinder import driver
 from anybinder.daemon import Daemon
 from anybinder.driver import Client
 from anybinder.process import LIBC, run_child, until
-from attack import (
-    Attackers,
-    HangingFiles,
-    Victim,
-    end_daemon,
-    send_file,
-    send_file_that_is_dropped,
-    wait_for,
-)
+from hanging_files import FLUSH, POLL, READ, HangingFiles
+from hostile import (
+    ATTACKER, CALL_S, HONEST, SERVER, WORST_S, end_daemon, pass_a_file, send_file,
+    send_and_wait, serve)
 
 OPTIONS = ("--mode=0666", "--threads=2")
-# A call to a process that cannot be looked at fails after a deadline of 3 s.
-CALL_S = 10.0
 
 
-
-class Attack:
-    """A daemon, a victim, an attacker's files, and what the attackers' processes have to say."""
-
-    def __init__(self, directory, daemon, victim, files):
-        self.directory = directory
-        self.daemon = daemon
-        self.victim = victim
-        self.files = files
-        self.attackers = Attackers(files)
-        self._said, self.say = os.pipe()
-
-    def path(self, device="binder"):
-        return self.daemon.path(device)
-
-    def add(self, function, *args, uid=attack.ATTACKER, wait=True):
-        """Starts a process of the attacker, and waits until it says that it is ready."""
-        pid = self.attackers.add(in_group, function, self, *args, uid=uid)
-        if wait:
-            self.expect(b"x")
-        return pid
-
-    def expect(self, word):
-        assert wait_for(self._said, 1) == word, "the attacker did not get what it expects"
-
-    def victim_goes_on(self):
-        if self.files:
-            assert self.files.hung() or self.files.hung_of_users(), "nothing hangs: no attack"
-        self.victim.is_served()
-        for _ in range(3):
-            begin = time.monotonic()
-            pass_a_file(self.victim)
-            took = time.monotonic() - begin
-            assert took < CALL_S, f"passing a file took {took:.2f} s"
-        self.victim.is_served(0.2)
+class Attack(hostile.Attack):
+    """On a daemon in this directory."""
 
     def ends(self, how=signal.SIGTERM):
         """The daemon and its mount vanish, and the next one works."""
         end_daemon(self.daemon, how)
-        with Daemon(self.directory, *OPTIONS) as again, Victim(again) as victim:
-            pass_a_file(victim)
-
-    def close(self):
-        for pid in self.attackers.pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
-        self.attackers.end()
-
-
-def in_group(function, this, *args):
-    """In a process group of its own, so that its children can be killed by its number."""
-    os.setpgid(0, 0)
-    function(this, *args)
+        with Daemon(os.path.dirname(self.daemon.mnt), *OPTIONS) as again, \
+                hostile.user(SERVER, serve, again.path()):
+            pass_a_file(again.path())
 
 
 @contextlib.contextmanager
 def attacked(directory, hanging=(), **kwargs):
     os.chmod(directory, 0o755)
-    with Daemon(directory, *OPTIONS) as daemon, Victim(daemon) as victim:
+    with Daemon(directory, *OPTIONS) as daemon, hostile.user(SERVER, serve, daemon.path()):
         files = None
         if hanging:
             files = HangingFiles(os.path.join(directory, "hang"), set(hanging), **kwargs)
-        this = Attack(directory, daemon, victim, files)
+        this = Attack(daemon, files)
         try:
             yield this
         finally:
             this.close()
 
 
-def pass_a_file(victim):
-    """An honest file, from another user to the victim's service."""
-    def send():
-        ends = os.pipe()
-        client = Client(victim.path)
-        codes = send_file(client, [ends[1]])
-        while driver.BR_REPLY not in codes:
-            assert not set(codes) & set(driver.BR_FAILURES), [hex(c) for c in codes]
-            codes = [code for code, _ in client.write_read(b"", 256)]
-
-    run_child(send, uid=attack.OTHER)
-
-
 # ---- closing ------------------------------------------------------------------------------------
 
 def drop_a_file(this):
-    """The daemon takes a file that never closes, and has to close it again."""
+    """The daemon takes a file that never closes, and has to close it again: the second descriptor
+    does not exist."""
     client = Client(this.path())
     fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
     os.write(this.say, b"x")
-    send_file_that_is_dropped(client, fd)
+    send_file(client, [fd, 999999])
     time.sleep(60)
 
 
-def drop_files(this, how):
-    for _ in range(12):
-        this.add(drop_a_file)
-    until(this.files.hung)
-    time.sleep(0.3)
-    this.victim_goes_on()
-    this.ends(how)
-
-
-def test_files_that_never_close_stall_no_worker_and_not_sigterm(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
-        drop_files(this, signal.SIGTERM)
-
-
-def test_files_that_never_close_stall_no_worker_and_not_sigkill(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
-        drop_files(this, signal.SIGKILL)
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_files_that_never_close_stall_no_worker_and_no_end(directory, how):
+    with attacked(directory, {FLUSH}) as this:
+        for _ in range(12):
+            this.add(drop_a_file)
+        until(this.files.hung)
+        time.sleep(0.3)
+        this.others_go_on()
+        this.ends(how)
 
 
 def test_a_user_whose_files_do_not_close_cannot_pass_more(directory):
@@ -151,20 +81,20 @@ def test_a_user_whose_files_do_not_close_cannot_pass_more(directory):
         client = Client(this.path())
         fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
         for _ in range(10):
-            send_file_that_is_dropped(client, fd)
+            send_file(client, [fd, 999999])
         time.sleep(4)    # until they count as overdue
         begin = time.monotonic()
         codes = send_file(client, [os.open("/dev/null", os.O_RDONLY)])
-        late = time.monotonic() - begin > attack.WORST_S
+        late = time.monotonic() - begin > WORST_S
         os.write(this.say, b"x" if 0x7211 in codes and not late else b"-")
         time.sleep(60)
 
-    with attacked(directory, {attack.FLUSH}) as this:
+    with attacked(directory, {FLUSH}) as this:
         this.add(send_until_refused)
-        this.victim_goes_on()
+        this.others_go_on()
         this.close()
         # the files close now, and the user is served again
-        until(lambda: not fails(lambda: run_child(pass_one, this.path(), uid=attack.ATTACKER)))
+        until(lambda: not fails(lambda: run_child(pass_one, this.path(), uid=ATTACKER)))
 
 
 def pass_one(path):
@@ -220,7 +150,7 @@ def test_sockets_that_close_slowly_stall_no_worker(directory):
             this.add(leave_sockets, device)
             os.kill(receiver, signal.SIGKILL)
         time.sleep(0.3)
-        this.victim_goes_on()
+        this.others_go_on(["calls", "files", "reports"])    # vndbinder is attacked, too
         this.ends()
 
 
@@ -245,13 +175,15 @@ def call_in_vain(this):
     time.sleep(60)
 
 
-def test_a_receiver_that_executes_for_ever_stalls_no_worker(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
+@pytest.mark.parametrize("count", [6, 100])
+def test_a_receiver_that_executes_for_ever_stalls_no_worker(directory, count):
+    """100 calls are more than there are workers to replace those that wait."""
+    with attacked(directory, {FLUSH}) as this:
         this.add(manage_and_execute)
         until(this.files.hung_of_users)
-        for _ in range(6):
-            this.add(call_in_vain, uid=attack.OTHER, wait=False)
-        this.victim_goes_on()
+        for _ in range(count):
+            this.add(call_in_vain, uid=HONEST, wait=False)
+        this.others_go_on()
         for _ in range(6):
             this.expect(b"r")
         this.ends()
@@ -278,17 +210,17 @@ def die_with_a_child(this):
 
 
 def test_a_locked_epoll_does_not_stop_the_search_for_holders(directory):
-    with attacked(directory, {attack.POLL}) as this:
+    with attacked(directory, {POLL}) as this:
         this.add(lock_an_epoll)
         until(this.files.hung_of_users)
         pid = this.add(die_with_a_child)
         os.waitpid(pid, 0)
         try:
             until(lambda: not os.path.exists(this.path(f"binder_logs/proc/{pid}")))
-            this.victim_goes_on()
+            this.others_go_on()
             this.ends()
         finally:
-            this.attackers.pids.remove(pid)
+            this.pids.remove(pid)
             os.killpg(pid, signal.SIGKILL)
 
 
@@ -302,7 +234,7 @@ def test_search_finds_a_holder_beside_a_locked_epoll(directory):
         os.dup(fd)
         os.write(this.say, b"x")
 
-    with attacked(directory, {attack.POLL}) as this:
+    with attacked(directory, {POLL}) as this:
         this.add(lock_an_epoll)
         until(this.files.hung_of_users)
         pid = this.add(die_with_a_holder)
@@ -311,7 +243,7 @@ def test_search_finds_a_holder_beside_a_locked_epoll(directory):
         try:
             assert os.path.exists(this.path(f"binder_logs/proc/{pid}"))
         finally:
-            this.attackers.pids.remove(pid)
+            this.pids.remove(pid)
             os.killpg(pid, signal.SIGKILL)
         until(lambda: not os.path.exists(this.path(f"binder_logs/proc/{pid}")))
 
@@ -337,7 +269,7 @@ def inject_into(this, receiver):
     except AssertionError:
         pytest.skip("the attacker did not win its race")
     time.sleep(0.3)
-    this.victim_goes_on()
+    this.others_go_on()
     this.ends()
 
 
@@ -373,7 +305,7 @@ def receive_with_a_bad_stack(this):
 
 
 def test_a_receiver_with_a_bad_stack_stops_no_other_files(directory):
-    with attacked(directory, {attack.READ}) as this:
+    with attacked(directory, {READ}) as this:
         inject_into(this, receive_with_a_bad_stack)
 
 
@@ -401,7 +333,7 @@ def receive_with_bad_code(this):
 
 
 def test_a_receiver_with_bad_code_stops_no_other_files(directory):
-    with attacked(directory, {attack.READ}, content=CODE, later=True) as this:
+    with attacked(directory, {READ}, content=CODE, later=True) as this:
         inject_into(this, receive_with_bad_code)
 
 
@@ -435,7 +367,7 @@ def receive_with_another_socket(this):
 
 
 def test_a_receiver_with_another_socket_stops_no_other_files(directory):
-    with attacked(directory, {attack.FLUSH}, daemon_only=True) as this:
+    with attacked(directory, {FLUSH}, daemon_only=True) as this:
         inject_into(this, receive_with_another_socket)
 
 
@@ -444,19 +376,17 @@ def send_what_never_closes(this):
     client = Client(this.path())
     fd = os.open(this.files.file, os.O_RDONLY | os.O_CLOEXEC)
     for numbers in ([fd], [fd, fd]):
-        codes = send_file(client, numbers)
-        while driver.BR_REPLY not in codes:
-            codes = [code for code, _ in client.write_read(b"", 256)]
+        send_and_wait(client, numbers)
         os.write(this.say, b"x")
     time.sleep(60)
 
 
 def test_files_that_never_close_do_not_stop_their_receiver(directory):
-    with attacked(directory, {attack.FLUSH}) as this:
+    with attacked(directory, {FLUSH}) as this:
         this.add(send_what_never_closes)
         this.expect(b"x")
         until(this.files.hung)    # where the daemon has them
-        this.victim_goes_on()
+        this.others_go_on()
         this.ends()
 
 
@@ -467,11 +397,9 @@ def test_no_stop_of_a_receiver_is_missed(directory):
         times = []
         for _ in range(20):
             begin = time.monotonic()
-            codes = send_file(client, [0])
-            while driver.BR_REPLY not in codes:
-                codes = [code for code, _ in client.write_read(b"", 256)]
+            send_and_wait(client, [0])
             times.append(time.monotonic() - begin)
         assert sorted(times)[4] < 0.008, times
 
     with attacked(directory) as this:
-        run_child(send, this.path(), uid=attack.OTHER)
+        run_child(send, this.path(), uid=HONEST)

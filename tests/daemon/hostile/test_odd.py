@@ -13,20 +13,8 @@ import time
 import cgroup
 import hostile
 import pytest
-import victims
-from anybinder.driver import (
-    BC_ENTER_LOOPER,
-    BC_TRANSACTION,
-    BR_TRANSACTION,
-    LIBC,
-    Client,
-    free_buffer,
-    ioctl,
-)
+from anybinder.driver import ACCEPTS_FDS, BR_TRANSACTION, LIBC, OBJECT, Client, free_buffer
 
-SET_CONTEXT_MGR_EXT = 0x4018620D
-ACCEPTS_FILES = 0x100
-ONE_WAY = 1
 FILES = 4
 PTRACE_SEIZE, PTRACE_CONT = 0x4206, 7
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 4, 38, 22
@@ -39,9 +27,7 @@ def own_device(path):
 def receive(ready, path, prepare=lambda: None):
     """Gets files, closes them, and says nothing."""
     client = Client(own_device(path))
-    ioctl(client.fd, SET_CONTEXT_MGR_EXT, ctypes.create_string_buffer(
-        struct.pack("<IIQQ", 0x73622A85, ACCEPTS_FILES, 0, 0), 24))
-    client.write_read(struct.pack("<I", BC_ENTER_LOOPER), 0)
+    client.become_manager(ACCEPTS_FDS)
     prepare()
     ready()
     while True:
@@ -53,9 +39,9 @@ def receive(ready, path, prepare=lambda: None):
 
 def take(client, argument):
     data = client.data_of(argument)
-    for at in range(0, len(data), victims.FILE_OBJECT.size):
+    for _, _, number, _ in OBJECT.iter_unpack(data):
         with contextlib.suppress(OSError):
-            os.close(victims.FILE_OBJECT.unpack_from(data, at)[2])
+            os.close(number)
     client.write_read(free_buffer(argument), 0)
 
 
@@ -63,12 +49,9 @@ def send(ready, path):
     """Sends files in one-way calls, so that it does not wait for the receiver."""
     client = Client(own_device(path))
     with open(os.devnull, "rb") as file:
-        one = victims.FILE_OBJECT.pack(victims.BINDER_TYPE_FD, 0, file.fileno(), 0, 0)
-        offsets = struct.pack(f"<{FILES}Q", *range(0, FILES * len(one), len(one)))
         ready()
         while True:
-            client.write_read(victims.transaction(BC_TRANSACTION, one * FILES, offsets, ONE_WAY),
-                              256)
+            hostile.send_file(client, [file.fileno()] * FILES, one_way=True)
             time.sleep(0.001)
 
 

@@ -5,7 +5,6 @@ import os
 import struct
 import time
 
-import attack
 import cgroup
 import hostile
 import pytest
@@ -42,7 +41,7 @@ def send_until_refused(ready, path, result):
     """Files that nobody takes."""
     client = Client(path)
     count = 0
-    while not set(attack.send_file(client, [0], one_way=True)) & set(BR_FAILURES):
+    while not set(hostile.send_file(client, [0], one_way=True)) & set(BR_FAILURES):
         count += 1
     os.write(result, struct.pack("<I", count))
     ready()

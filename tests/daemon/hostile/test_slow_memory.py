@@ -82,8 +82,7 @@ def watched_memory(pages):
 
 def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
     uffd, _memory, address = watched_memory(threads)
-    os.setgid(uid)
-    os.setuid(uid)
+    hostile.become(uid)
     client = Client(path)
     for i in range(threads):
         threading.Thread(target=write_for_ever, args=(client, address + i * PAGE, count),
@@ -115,8 +114,7 @@ def test_slow_users_are_served_in_turn():
 def hang_workers(ready, path, uid, count):
     """One worker after the other waits for a page that does not come."""
     _uffd, _memory, address = watched_memory(count)
-    os.setgid(uid)
-    os.setuid(uid)
+    hostile.become(uid)
     client = Client(path)
 
     def write(page):
@@ -212,15 +210,10 @@ def use_slow_memory(client, uffd, address, until):
     faults.join()
 
 
-def become_attacker():
-    os.setgid(hostile.ATTACKER)
-    os.setuid(hostile.ATTACKER)
-
-
 def wait_with_absent_memory(ready, path):
     """For a call, which the daemon cannot write where it is to be."""
     _uffd, _memory, address = watched_memory(1)
-    become_attacker()
+    hostile.become(hostile.ATTACKER)
     client = begin_to_wait(path)
     ready()
     client.write_read(b"", 256, read_at=address)
@@ -228,7 +221,7 @@ def wait_with_absent_memory(ready, path):
 
 def attack_the_lane(ready, path, go, way):
     uffd, _memory, address = watched_memory(2)
-    become_attacker()
+    hostile.become(hostile.ATTACKER)
     client = Client(path)
     client.become_manager()
     ready()

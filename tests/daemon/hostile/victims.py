@@ -6,7 +6,6 @@ A victim is a process of a user of its own. It does its one thing at intervals, 
 attack until after it, and measures how long each takes.
 """
 import contextlib
-import ctypes
 import math
 import mmap
 import os
@@ -17,19 +16,10 @@ import time
 
 from anybinder import driver
 from anybinder.driver import (
-    BC_REPLY,
-    BC_TRANSACTION,
-    BR_DEAD_BINDER,
-    BR_REPLY,
-    BR_TRANSACTION,
-    TRANSACTION,
-    Client,
-)
+    ACCEPTS_FDS, BC_REPLY, BC_TRANSACTION, BR_DEAD_BINDER, BR_REPLY, BR_TRANSACTION, FILE, OBJECT,
+    TF_ACCEPT_FDS, Bytes, Client)
 
 BC_DEAD_BINDER_DONE = 0x40086310
-TF_ACCEPT_FDS = 0x10
-FILE_OBJECT = struct.Struct("<IIIIQ")
-BINDER_TYPE_FD = 0x66642A85
 FILE_REQUEST = b"a file, please"
 
 # How long an answer may take before the victim counts as stopped.
@@ -39,7 +29,7 @@ STOPPED_S = 30
 def serve(ready, path):
     """Context manager of the device. Replies to a call with its payload, or with a file."""
     manager = Client(path)
-    manager.become_manager()
+    manager.become_manager(ACCEPTS_FDS)
     with open(os.devnull, "rb") as file:
         ready()
         while True:
@@ -49,21 +39,11 @@ def serve(ready, path):
 
 
 def answer(manager, argument, fd):
-    data, offsets = manager.data_of(argument), b""
-    if data == FILE_REQUEST:
-        data = FILE_OBJECT.pack(BINDER_TYPE_FD, 0, fd, 0, 0)
-        offsets = bytes(8)
-    manager.write_read(driver.free_buffer(argument) + transaction(BC_REPLY, data, offsets),
-                       256)
-
-
-def transaction(command, data, offsets=b"", flags=0, kept=[None] * 4):    # pylint: disable=W0102
-    """The last few payloads are kept alive until they are sent."""
-    keep = [ctypes.create_string_buffer(text, len(text) or 1) for text in (data, offsets)]
-    kept.append(keep)
-    kept.pop(0)
-    return struct.pack("<I", command) + TRANSACTION.pack(
-        0, 0, 1, flags, 0, 0, len(data), len(offsets), *map(ctypes.addressof, keep))
+    content = Bytes(manager.data_of(argument))
+    if content.data == FILE_REQUEST:
+        content = Bytes(OBJECT.pack(FILE, 0, fd, 0), [0])
+    reply, _keep = driver.encode(BC_REPLY, content, code=1)
+    manager.write_read(driver.free_buffer(argument) + reply, 256)
 
 
 def calls(path):
@@ -76,13 +56,14 @@ def files(path):
     client = Client(path)
 
     def get():
-        commands = transaction(BC_TRANSACTION, FILE_REQUEST, b"", TF_ACCEPT_FDS)
+        commands, _keep = driver.encode(BC_TRANSACTION, Bytes(FILE_REQUEST), code=1,
+                                        flags=TF_ACCEPT_FDS)
         while True:
             for code, argument in client.write_read(commands, 256):
                 if code in driver.BR_FAILURES:
                     raise RuntimeError(driver.BR_FAILURES[code])
                 if code == BR_REPLY:
-                    fd = FILE_OBJECT.unpack(client.data_of(argument)[:FILE_OBJECT.size])[2]
+                    fd = OBJECT.unpack_from(client.data_of(argument))[2]
                     assert os.fstat(fd).st_rdev == os.stat(os.devnull).st_rdev, "another file"
                     os.close(fd)
                     client.write_read(driver.free_buffer(argument), 0)
