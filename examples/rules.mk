@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-EXAMPLES := $(BIN)/board-service $(BIN)/board-client $(BIN)/faulty
-EXAMPLE_PACKAGES := examples/rust examples/faulty
+EXAMPLES := $(BIN)/board-service $(BIN)/board-client
 
 .PHONY: examples
 ## examples: build the example services and clients in Rust
 examples: $(EXAMPLES)
 
-# Packages of their own, to be copied; here they are built with the versions of tools/.
-EXAMPLE_LOCKS := $(addsuffix /Cargo.lock,$(EXAMPLE_PACKAGES))
-$(EXAMPLE_LOCKS): tools/Cargo.lock
+# A package of its own, to be copied; here it is built with the versions of tools/.
+EXAMPLE_LOCK := examples/rust/Cargo.lock
+$(EXAMPLE_LOCK): tools/Cargo.lock
 	@cp $< $@
 
-$(EXAMPLES) &: $(shell find $(EXAMPLE_PACKAGES) examples/aidl -type f -not -name Cargo.lock) $(EXAMPLE_LOCKS)
+$(EXAMPLES) &: $(shell find examples/rust examples/aidl -type f -not -name Cargo.lock) $(EXAMPLE_LOCK)
 	@mkdir -p $(BIN)
 	$(Q)$(call say,CARGO,$(notdir $(EXAMPLES)))scripts/setup --check-rust && \
-		for package in $(EXAMPLE_PACKAGES); do \
-		scripts/cargo_build.py $(CARGO) build --release \
-			--manifest-path $$package/Cargo.toml || exit 1; done
+		scripts/cargo_build.py $(CARGO) build --release --manifest-path examples/rust/Cargo.toml
 	$(Q)for program in $(notdir $(EXAMPLES)); do \
 		install $(CARGO_TARGET_DIR)/release/$$program $(BIN)/$$program; done
 
@@ -32,8 +29,7 @@ $(CPP_EXAMPLES) &: $(shell find examples/cpp examples/aidl tools/ndk/include -ty
 TEST_PROGRAMS += $(EXAMPLES) $(CPP_EXAMPLES)
 
 LINT_TARGETS += lint-examples
-lint-examples: $(EXAMPLE_LOCKS)
-	for package in $(EXAMPLE_PACKAGES); do \
-		$(CARGO) fmt --manifest-path $$package/Cargo.toml --check && \
-		$(CARGO) clippy --quiet --release --manifest-path $$package/Cargo.toml \
-			--all-targets -- -D warnings || exit 1; done
+lint-examples: $(EXAMPLE_LOCK)
+	$(CARGO) fmt --manifest-path examples/rust/Cargo.toml --check
+	$(CARGO) clippy --quiet --release --manifest-path examples/rust/Cargo.toml \
+		--all-targets -- -D warnings

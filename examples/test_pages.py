@@ -161,7 +161,7 @@ def run_page(page, variables, command=("bash",), only=None, omitted=()):
 @pytest.mark.takes(8)
 @pytest.mark.parametrize("page", ["TUTORIAL.md", "OBSERVING.md", "TESTING-SERVICES.md"])
 def test_page(program, scratch, page):
-    for name in ("anybinder", "anybinderd", "client-tests", "board-service", "faulty"):
+    for name in ("anybinder", "anybinderd", "client-tests", "board-service"):
         program(name)
     # The settings of this make are not those of the user's.
     variables = {**environment(), "ANYBINDER_MOUNT": f"{scratch}/mount",

@@ -27,6 +27,8 @@ pub struct Options<'a> {
     pub from: Option<&'a Path>,
     /// Another program says what is done (`control`).
     pub is_controlled: bool,
+    /// The most threads that take calls.
+    pub threads: usize,
 }
 
 /// Serves until the process ends, or until standard input does.
@@ -49,7 +51,7 @@ pub fn run(options: Options, library: Library, script: &Script) -> Result<ExitCo
     }
     let library = Arc::new(Mutex::new(library));
     let journal = Journal::start(library.clone(), options.outputs);
-    let fake = Arc::new(Fake::new(bus, library, journal));
+    let fake = Arc::new(Fake::new(bus, library, journal, options.threads));
     collect(
         script,
         (&fake, &lock(&fake.library), &mut driver),

@@ -26,9 +26,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{sync_channel, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The threads that wait for calls in the first place, and the most that there are.
+/// The threads that wait for calls in the first place, if there may be so many.
 const THREADS: usize = 4;
-const MOST_THREADS: usize = 64;
 
 /// An object that a client has given.
 #[derive(Clone, Copy)]
@@ -51,6 +50,7 @@ pub struct Fake {
     pub asked: Mutex<HashMap<u64, SyncSender<Option<Step>>>>,
     waiting: AtomicUsize,
     threads: AtomicUsize,
+    most_threads: usize,
 }
 
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -94,7 +94,12 @@ fn speaker(data: &[u8], at: usize) -> Speaker {
 }
 
 impl Fake {
-    pub fn new(bus: Bus, library: Arc<Mutex<Library>>, journal: Journal) -> Fake {
+    pub fn new(
+        bus: Bus,
+        library: Arc<Mutex<Library>>,
+        journal: Journal,
+        most_threads: usize,
+    ) -> Fake {
         Fake {
             bus,
             library,
@@ -105,6 +110,7 @@ impl Fake {
             asked: Mutex::default(),
             waiting: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
+            most_threads,
         }
     }
 
@@ -118,7 +124,7 @@ impl Fake {
     }
 
     fn spawn(self: &Arc<Fake>, driver: &Driver) -> io::Result<()> {
-        if self.threads.fetch_add(1, Ordering::SeqCst) >= MOST_THREADS {
+        if self.threads.fetch_add(1, Ordering::SeqCst) >= self.most_threads {
             self.threads.fetch_sub(1, Ordering::SeqCst);
             return Ok(());
         }

@@ -45,6 +45,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 
+    /// How many threads take calls at most: calls that find none wait
+    #[arg(long, value_name = "COUNT", default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+
     #[command(flatten)]
     device: DeviceOption,
 }
@@ -84,6 +89,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         outputs: Outputs::new(context.json, arguments.log.as_deref())?,
         from: arguments.from.as_deref(),
         is_controlled,
+        threads: arguments.threads.into(),
     };
     program::run(options, library, &script)
 }
