@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The anybinder command: up, down, status, doctor, upgrade; crashes of what it has started."""
+import contextlib
 import gzip
 import os
+import pathlib
 import signal
 import subprocess
 
@@ -9,7 +11,7 @@ import pytest
 from anybinder.bus import Bus
 from anybinder.call import Command
 from anybinder.process import (
-    as_user, in_own_mounts, is_mounted, is_running, own_mounts, until)
+    as_user, children_of, in_own_mounts, is_mounted, is_running, own_mounts, until)
 
 from checked import SYSTEM, USER, Checked
 
@@ -188,6 +190,33 @@ def test_a_silent_service_manager_is_as_bad_as_a_dead_one(own_bus):
     check(4, "^what was tried on binder, hwbinder of .* fails", "doctor")
     check(9, "did not finish within 1 s", "--timeout", "1", "list")
     check(9, '"kind": "timed-out"', "list", "--timeout", "1", "--json")
+
+
+def managers_below(pid, is_kept=False):
+    """The service managers that a process has started, by way of their keepers."""
+    for child in children_of(pid):
+        words = pathlib.Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8").split("\0")
+        if is_kept and "servicemanager" in words and "--keep" not in words:
+            yield child
+        yield from managers_below(child, "--keep" in words)
+
+
+def test_a_service_manager_is_waited_for_as_long_as_is_said(absent):
+    """One is stopped before it is ready, unless it was faster. Nothing is left behind."""
+    for _ in range(100):
+        with absent.command.started("--timeout", "6", "up") as up:
+            found = []
+            while not found and up.poll() is None:
+                with contextlib.suppress(OSError):
+                    found = list(managers_below(up.pid))
+            for pid in found:
+                os.kill(pid, signal.SIGSTOP)
+            said, _ = up.communicate()
+        if up.returncode:
+            break
+        absent(0, "down at", "down")
+    assert up.returncode == 9 and "did not start in time" in said and "--timeout" in said, said
+    absent(3, "nothing is up", "status")
 
 
 def state_of_manager(bus):

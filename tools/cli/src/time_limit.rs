@@ -66,6 +66,9 @@ struct Output {
     failure: Option<std::io::Error>,
 }
 
+/// When the time of this command is over.
+static DEADLINE: OnceLock<Instant> = OnceLock::new();
+
 /// The child, for the signal handler; 0 for none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
@@ -80,6 +83,13 @@ pub fn waits_because(reason: &Error) {
         let emptied = file.set_len(0);
         let _ = emptied.and_then(|()| file.write_all_at(reason.line().as_bytes(), 0));
     }
+}
+
+/// How long this command may still wait for something, so that it has some of its time left to undo
+/// what it began; None if it has no limit.
+pub fn left() -> Option<Duration> {
+    let left = DEADLINE.get()?.saturating_duration_since(Instant::now());
+    Some(left - CLEAN_UP.min(left / 4))
 }
 
 /// What the child has said.
@@ -114,6 +124,10 @@ pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
     let err = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).doing(doing)?;
     let shared = rustix::fs::memfd_create("reason", MemfdFlags::CLOEXEC).doing(doing)?;
     REASON.get_or_init(|| shared.into());
+    let deadline = terms.limit.map(|limit| Instant::now() + limit);
+    if let Some(deadline) = deadline {
+        DEADLINE.get_or_init(|| deadline);
+    }
     let parent = std::process::id();
     // SAFETY: this process has one thread, so that the child may do all that it may.
     let child = match unsafe { libc::fork() } {
@@ -134,7 +148,6 @@ pub fn run(terms: &Terms, work: impl FnOnce() -> ExitCode) -> Result<ExitCode> {
         closed: false,
         failure: None,
     };
-    let deadline = terms.limit.map(|limit| Instant::now() + limit);
     let in_time = follow(&pidfd, &mut output, deadline, terms.long)?;
     CHILD.store(0, Ordering::Relaxed);
     if !in_time {

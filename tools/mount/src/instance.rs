@@ -13,9 +13,6 @@ use std::time::{Duration, Instant};
 /// How long a service manager may take to end before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A service manager that its keeper starts again is ready by then.
-const RESTART_TIMEOUT: Duration = Duration::from_secs(20);
-
 /// The processes of a daemon of which one was killed have ended by then.
 const END_TIMEOUT: Duration = Duration::from_millis(2500);
 
@@ -174,19 +171,18 @@ fn start_managers(mount: &Mount, options: &InstanceOptions, record: &mut Record)
     manager_process::start(mount, &devices, &options.manager, &mut record.managers)
 }
 
-/// A service manager that died just now is being started again by its keeper.
+/// A service manager that died just now is being started again by its keeper, which ends itself
+/// when that does not succeed.
 fn wait_for_restarted(mount: &Mount, record: &Record) -> Result<()> {
-    let start = Instant::now();
-    while start.elapsed() < RESTART_TIMEOUT {
+    loop {
         let kept = record.managers.iter().filter(|one| one.running().is_some());
         let devices: Vec<String> = kept.map(|one| one.device.clone()).collect();
         let checks = mount.ask_each(&devices, Depth::Manager)?;
         if checks.iter().all(|check| check.state != ManagerState::None) {
-            break;
+            return Ok(());
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Ok(())
 }
 
 /// Starts the wanted service managers that do not run, and those of the record that have ended.

@@ -6,7 +6,7 @@
 //! The keeper is `anybinder servicemanager` as well, waits and does nothing else, so that nothing
 //! of a client reaches it. What ends it ends the service manager: SIGTERM and SIGHUP are passed on,
 //! and the kernel kills the service manager when its keeper was killed.
-use crate::manager_process::{self, ManagerOptions};
+use crate::manager_process::{self, ManagerOptions, Readiness};
 use crate::mount::Mount;
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::output::note;
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 /// end anybinderd.
 const DEATHS_MAX: usize = 5;
 const WINDOW: Duration = Duration::from_secs(60);
+/// One that is started again and is not ready by then is killed, and counts as dead.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The service manager, for the signal handler; 0 for none.
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -43,11 +45,14 @@ extern "C" fn pass_on(signal: libc::c_int) {
     }
 }
 
-/// Starts a service manager and waits until it is ready. None: it ended before, with that status.
+/// Starts a service manager and waits until it is ready. Err: it ended before, with that status.
+///
+/// * `limit`: None for as long as it takes
 fn start(
     mount: &Mount,
     devices: &[String],
     options: &ManagerOptions,
+    limit: Option<Duration>,
 ) -> Result<std::result::Result<Child, ExitStatus>> {
     let (socket, address) = manager_process::readiness_socket()?;
     let mut command = manager_process::command(mount, devices, options, &address)?;
@@ -65,9 +70,9 @@ fn start(
     if ENDS.load(Ordering::SeqCst) {
         pass_on(libc::SIGTERM);
     }
-    match manager_process::wait_ready(&socket, &mut child)? {
-        true => Ok(Ok(child)),
-        false => {
+    match manager_process::wait_ready(&socket, &mut child, limit)? {
+        Readiness::Ready => Ok(Ok(child)),
+        Readiness::Ended | Readiness::Late => {
             CHILD.store(0, Ordering::SeqCst);
             Ok(Err(child.wait().doing(waiting)?))
         }
@@ -112,7 +117,8 @@ pub fn run(mount: &Mount, devices: &[String], options: &ManagerOptions) -> Resul
         // SAFETY: the handler is async-signal-safe.
         unsafe { libc::signal(signal, pass_on as *const () as libc::sighandler_t) };
     }
-    let mut started = start(mount, devices, options)?;
+    // Who starts the keeper waits, and kills it when that takes too long.
+    let mut started = start(mount, devices, options, None)?;
     if let Err(status) = started {
         let code = status.code().and_then(|code| u8::try_from(code).ok());
         return Ok(code.map_or(ExitCode::FAILURE, ExitCode::from));
@@ -137,7 +143,7 @@ pub fn run(mount: &Mount, devices: &[String], options: &ManagerOptions) -> Resul
         note(format_args!(
             "servicemanager: it died ({status}) and is started again"
         ));
-        started = start(mount, devices, options)?;
+        started = start(mount, devices, options, Some(RESTART_TIMEOUT))?;
     }
 }
 

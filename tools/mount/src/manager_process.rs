@@ -5,7 +5,8 @@
 use crate::mount::Mount;
 use crate::process::Process;
 use crate::record::Manager;
-use anybinder_cli::error::{Doing, Error, Result};
+use anybinder_cli::error::{Doing, Error, Kind, Result};
+use anybinder_cli::time_limit;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketAddrUnix};
 use std::ffi::OsString;
 use std::io::IoSliceMut;
@@ -16,8 +17,6 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Which service manager to start, and with which rules.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -85,7 +84,7 @@ impl ManagerOptions {
 }
 
 /// Starts a service manager in the background, unless there are no devices, and waits until each of
-/// them has its context manager. Fails, with its log, if that takes longer than READY_TIMEOUT.
+/// them has its context manager. Fails, with its log, if it ends or the time of this command does.
 pub fn start(
     mount: &Mount,
     devices: &[String],
@@ -118,12 +117,18 @@ pub fn start(
         .process_group(0)
         .spawn()
         .doing(|| "starting the service manager".to_string())?;
-    if !wait_ready(&socket, &mut child)? {
+    let readiness = wait_ready(&socket, &mut child, time_limit::left())?;
+    if readiness != Readiness::Ready {
         let log = std::fs::read_to_string(&log_path).unwrap_or_default();
-        return Err(Error::with_advice(
-            "The service manager did not start.",
-            log.trim_end().replace('\n', "\n  "),
-        ));
+        let log = log.trim_end().replace('\n', "\n  ");
+        return Err(match readiness {
+            Readiness::Late => Error::with_advice(
+                "The service manager did not start in time.",
+                format!("{log} To wait longer, use --timeout.").trim_start(),
+            )
+            .of(Kind::TimedOut),
+            _ => Error::with_advice("The service manager did not start.", log),
+        });
     }
     let process = Process::now(child.id()).ok_or_else(|| {
         Error::with_advice(
@@ -185,21 +190,36 @@ fn is_ready(socket: &UnixDatagram, child: &Child) -> bool {
         && message[..received.bytes].starts_with(b"READY=1")
 }
 
-/// Waits until the child has reported that it is ready. False: it has ended, or took longer than
-/// READY_TIMEOUT and was killed.
-pub(crate) fn wait_ready(socket: &UnixDatagram, child: &mut Child) -> Result<bool> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    Ready,
+    Ended,
+    /// It was killed.
+    Late,
+}
+
+/// Waits until the child has reported that it is ready.
+///
+/// * `limit`: None for as long as it takes
+pub(crate) fn wait_ready(
+    socket: &UnixDatagram,
+    child: &mut Child,
+    limit: Option<Duration>,
+) -> Result<Readiness> {
     let doing = || "waiting for the service manager".to_string();
     let poll_interval = Duration::from_millis(20);
     socket.set_read_timeout(Some(poll_interval)).doing(doing)?;
     let start = Instant::now();
     while !is_ready(socket, child) {
-        let ended = child.try_wait().doing(doing)?;
-        if ended.is_some() || start.elapsed() > READY_TIMEOUT {
+        if child.try_wait().doing(doing)?.is_some() {
+            return Ok(Readiness::Ended);
+        }
+        if limit.is_some_and(|limit| start.elapsed() > limit) {
             let _ = child.kill();
-            return Ok(false);
+            return Ok(Readiness::Late);
         }
     }
-    Ok(true)
+    Ok(Readiness::Ready)
 }
 
 #[cfg(test)]
