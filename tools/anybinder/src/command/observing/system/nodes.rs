@@ -2,6 +2,9 @@
 //! Which object is which service. The service manager is asked, and nothing of the services
 //! themselves, which may hang: a lookup gives this process a handle of a service, and the driver's
 //! report says which node that handle leads to.
+//!
+//! `Services` has the handles; `Nodes` are the names of nodes for those who read the driver's
+//! report at intervals anyway. A trace, which sees what happens, looks by itself (`trace`).
 use super::interfaces::Interfaces;
 use crate::command::services::list::{self, Service};
 use anybinder_cli::error::{Error, Result};
@@ -9,7 +12,7 @@ use anybinder_client::device;
 use anybinder_client::raw::{Reply, Request};
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
-use anybinder_mount::state_report;
+use anybinder_mount::state_report::{Handle, Process};
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Parcel;
 use anybinder_parcel::status;
@@ -22,23 +25,103 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many services are looked up.
-const MAX_SERVICES: usize = 4096;
+/// How many services are looked up: as many as a user may register.
+const MAX_SERVICES: usize = 16384;
 /// How long the interfaces of services are waited for in the first place.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// New services are not looked for more often.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// The services of a device, and a handle of each.
+pub struct Services {
+    lookup: Lookup,
+    /// If the services are asked for theirs.
+    interfaces: Option<Interfaces>,
+    /// By name; kept, so that the handles are not used for others.
+    held: HashMap<String, Held>,
+}
+
+impl Services {
+    /// The device must be open. Fails if it has no service manager, or that refuses.
+    pub fn open(mount: &Mount, device: &str) -> Result<Services> {
+        Ok(Services {
+            lookup: Lookup::open(mount, device)?,
+            interfaces: None,
+            held: HashMap::new(),
+        })
+    }
+
+    /// Has the services asked for their interfaces, from now on.
+    pub fn ask_for_interfaces(&mut self) {
+        let mut interfaces = Interfaces::new(self.lookup.manager.clone());
+        self.held.keys().for_each(|name| interfaces.ask(name));
+        self.interfaces = Some(interfaces);
+    }
+
+    /// Takes the interfaces that services have told, and waits for those that were asked last.
+    /// Returns whether there are some.
+    pub fn collect(&mut self, patience: Duration) -> bool {
+        let interfaces = self.interfaces.as_mut();
+        interfaces.is_some_and(|interfaces| interfaces.collect(patience))
+    }
+
+    /// The interface of a service; empty as long as it has not told.
+    pub fn interface(&self, name: &str) -> &str {
+        let interfaces = self.interfaces.as_ref();
+        interfaces.map_or("", |interfaces| interfaces.of(name))
+    }
+
+    /// Takes a handle of each service.
+    ///
+    /// * `is_anew`: also of those that have one: another service may have taken the name
+    pub fn look_up(&mut self, is_anew: bool) {
+        let mut held = HashMap::new();
+        for service in self.lookup.services().into_iter().take(MAX_SERVICES) {
+            let name = service.name;
+            let kept = if is_anew {
+                None
+            } else {
+                self.held.remove(&name)
+            };
+            let one = kept.or_else(|| {
+                if let Some(interfaces) = &mut self.interfaces {
+                    interfaces.ask(&name);
+                }
+                self.lookup.hold(&name)
+            });
+            held.extend(one.map(|one| (name, one)));
+        }
+        // The former handles are given back after the new ones were taken.
+        self.held = held;
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.held.keys()
+    }
+
+    /// The names of the services by their handles.
+    pub fn by_handle(&self) -> HashMap<u32, &String> {
+        let each = self.held.iter();
+        each.map(|(name, held)| (held.handle, name)).collect()
+    }
+}
+
+/// The handles of this process, in a report of the driver.
+pub fn own_handles<'a>(
+    processes: &'a [Process],
+    device: &'a str,
+) -> impl Iterator<Item = &'a Handle> {
+    let own = std::process::id();
+    let own = move |one: &&Process| one.pid == own && one.context == device;
+    processes.iter().filter(own).flat_map(|one| &one.handles)
+}
+
 /// The names of nodes. Without a service manager, or without the right to ask it, there are none.
 pub struct Nodes {
     device: String,
-    lookup: Option<Lookup>,
-    /// If the services are asked for theirs.
-    interfaces: Option<Interfaces>,
+    services: Option<Services>,
     /// Services were looked up since their interfaces were told.
     are_new: bool,
-    /// By name; kept, so that the handles are not used for others.
-    held: HashMap<String, Held>,
     names: HashMap<u64, String>,
     /// The objects that there were after the last lookup.
     seen: Vec<u64>,
@@ -49,18 +132,18 @@ impl Nodes {
     /// Opens the device, and looks the services up. Fails if the device cannot be opened.
     pub fn open(context: &Context, device: &str) -> Result<Nodes> {
         device::open(&context.mount, device, 0)?;
-        let mut nodes = Nodes {
+        let mut services = Services::open(&context.mount, device).ok();
+        if let Some(services) = &mut services {
+            services.look_up(true);
+        }
+        Ok(Nodes {
             device: device.to_string(),
-            lookup: Lookup::open(&context.mount, device).ok(),
-            interfaces: None,
+            services,
             are_new: true,
-            held: HashMap::new(),
             names: HashMap::new(),
             seen: Vec::new(),
             last: Instant::now(),
-        };
-        nodes.look_up();
-        Ok(nodes)
+        })
     }
 
     /// The names by node.
@@ -70,28 +153,19 @@ impl Nodes {
 
     /// Has the services asked for their interfaces, from now on.
     pub fn ask_for_interfaces(&mut self) {
-        let manager = self.lookup.as_ref().map(|lookup| lookup.manager.clone());
-        self.interfaces = manager.map(Interfaces::new);
-        self.ask(PATIENCE);
-    }
-
-    fn ask(&mut self, patience: Duration) {
-        if let Some(interfaces) = &mut self.interfaces {
-            self.held.keys().for_each(|name| interfaces.ask(name));
-            interfaces.collect(patience);
+        if let Some(services) = &mut self.services {
+            services.ask_for_interfaces();
+            services.collect(PATIENCE);
         }
     }
 
     /// The interfaces of services that have answered, by their names.
     pub fn interfaces(&self) -> HashMap<String, String> {
-        let Some(interfaces) = &self.interfaces else {
-            return HashMap::new();
-        };
-        let of = |name: &String| (name.clone(), interfaces.of(name).to_string());
-        let known = self.held.keys().map(of);
-        known
-            .filter(|(_, interface)| !interface.is_empty())
-            .collect()
+        let all = self.services.iter().flat_map(|services| {
+            let names = services.names();
+            names.map(|name| (name.clone(), services.interface(name).to_string()))
+        });
+        all.filter(|(_, interface)| !interface.is_empty()).collect()
     }
 
     /// The interfaces, where there is something new; None: they are as they were told last.
@@ -99,18 +173,7 @@ impl Nodes {
         std::mem::take(&mut self.are_new).then(|| self.interfaces())
     }
 
-    fn look_up(&mut self) {
-        let Some(lookup) = &self.lookup else {
-            return;
-        };
-        let services = lookup.services().into_iter().take(MAX_SERVICES);
-        let held = services.filter_map(|one| Some((lookup.hold(&one.name)?, one.name)));
-        self.are_new = true;
-        // The former handles are given back after the new ones were taken.
-        self.held = held.map(|(held, name)| (name, held)).collect();
-    }
-
-    fn objects(&self, processes: &[state_report::Process]) -> Vec<u64> {
+    fn objects(&self, processes: &[Process]) -> Vec<u64> {
         let of_device = processes.iter().filter(|one| one.context == self.device);
         of_device
             .flat_map(|process| process.nodes.iter().map(|node| node.id))
@@ -119,38 +182,31 @@ impl Nodes {
 
     /// Looks for new services if there are new objects; `state` reads the driver's report.
     /// Returns the report that the names fit.
-    pub fn update(
-        &mut self,
-        state: impl Fn() -> Result<Vec<state_report::Process>>,
-    ) -> Result<Vec<state_report::Process>> {
+    pub fn update(&mut self, state: impl Fn() -> Result<Vec<Process>>) -> Result<Vec<Process>> {
         let mut processes = state()?;
         let objects = self.objects(&processes);
         // A service that was restarted is missed at once.
         let is_dead = self.names.keys().any(|node| !objects.contains(node));
-        let is_due = self.lookup.is_some() && (is_dead || self.last.elapsed() >= INTERVAL);
+        let is_due = is_dead || self.last.elapsed() >= INTERVAL;
+        let Some(services) = &mut self.services else {
+            return Ok(processes);
+        };
         if is_due && objects != self.seen {
             self.last = Instant::now();
-            self.look_up();
-            self.ask(Duration::ZERO);
+            services.look_up(true);
+            self.are_new = true;
             processes = state()?;
-            self.seen = self.objects(&processes);
         }
         // What services have said of their interfaces by now.
-        if let Some(interfaces) = &mut self.interfaces {
-            self.are_new |= interfaces.collect(Duration::ZERO);
+        self.are_new |= services.collect(Duration::ZERO);
+        let by_handle = services.by_handle();
+        let known = |one: &Handle| Some((one.node, (*by_handle.get(&one.number)?).clone()));
+        self.names = own_handles(&processes, &self.device)
+            .filter_map(known)
+            .collect();
+        if is_due && objects != self.seen {
+            self.seen = self.objects(&processes);
         }
-        let of_handle: HashMap<u32, &String> = self
-            .held
-            .iter()
-            .map(|(name, held)| (held.handle, name))
-            .collect();
-        let own = std::process::id();
-        self.names = processes
-            .iter()
-            .filter(|process| process.pid == own && process.context == self.device)
-            .flat_map(|process| &process.handles)
-            .filter_map(|handle| Some((handle.node, (*of_handle.get(&handle.number)?).clone())))
-            .collect();
         Ok(processes)
     }
 }

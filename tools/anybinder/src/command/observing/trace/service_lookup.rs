@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which object is which service. The service manager knows the handle of each service, and the
-//! driver's report about this process says which object a handle leads to.
-//!
-//! All are asked for at the start. Later the events say when it is worth it: an object is passed to
-//! the service manager, as when a service is registered, or an unknown object is called.
+//! When a trace asks which object is which service (`system::nodes` knows how): for all at the
+//! start; later the events say when it is worth it: an object is passed to the service manager, as
+//! when a service is registered, or an unknown object is called.
 use super::value::MANAGER;
-use crate::command::observing::system::interfaces::Interfaces;
-use crate::command::observing::system::nodes::{Held, Lookup};
+use crate::command::observing::system::nodes::{self, own_handles};
 use anybinder_cli::error::Result;
 use anybinder_cli::output::note;
 use anybinder_client::device;
@@ -15,7 +12,7 @@ use anybinder_events::recording::Recorder;
 use anybinder_events::thread_names::{Names, Service};
 use anybinder_mount::mount::Mount;
 use anybinder_mount::state_report;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// Unknown objects that are called are looked up not more often than this: most are no services.
@@ -24,11 +21,11 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub struct Services {
-    lookup: Option<(Lookup, Interfaces)>,
+    all: Option<nodes::Services>,
     mount: Mount,
-    /// The names of services, by handle. Kept, so that the handles are not used for others.
-    found: HashMap<u32, (Held, String)>,
-    known: HashSet<String>,
+    device: String,
+    /// A name may stand for another service than when it was looked up.
+    is_anew: bool,
     /// Objects that are known, or were looked for.
     nodes: HashSet<u32>,
     /// The objects of service managers, and the calls to them that were not received yet.
@@ -39,20 +36,11 @@ pub struct Services {
     last: Option<Instant>,
 }
 
-/// The object of each handle of a process, in a driver's report about it or about all.
-fn objects(report: &str, pid: u32) -> HashMap<u32, u32> {
-    let processes = state_report::parse(report);
-    let own = processes.iter().filter(|process| process.pid == pid);
-    own.flat_map(|process| &process.handles)
-        .filter_map(|handle| Some((handle.number, u32::try_from(handle.node).ok()?)))
-        .collect()
-}
-
 impl Services {
     /// Without a service manager, services have no names. Fails if there is no such device.
     pub fn find(mount: &Mount, device: &str) -> Result<Self> {
         device::open(mount, device, 0)?;
-        let lookup = Lookup::open(mount, device)
+        let mut all = nodes::Services::open(mount, device)
             .inspect_err(|err| {
                 note(format_args!(
                     "anybinder: names of services are missing: {}",
@@ -60,15 +48,15 @@ impl Services {
                 ))
             })
             .ok();
+        if let Some(all) = &mut all {
+            all.ask_for_interfaces();
+        }
         Ok(Services {
-            due: lookup.as_ref().map(|_| Instant::now()),
-            lookup: lookup.map(|lookup| {
-                let interfaces = Interfaces::new(lookup.manager.clone());
-                (lookup, interfaces)
-            }),
+            due: all.as_ref().map(|_| Instant::now()),
+            all,
             mount: mount.clone(),
-            found: HashMap::new(),
-            known: HashSet::new(),
+            device: device.to_string(),
+            is_anew: false,
             nodes: HashSet::new(),
             managers: HashSet::new(),
             to_managers: HashSet::new(),
@@ -89,7 +77,7 @@ impl Services {
             }
             What::Object { id, .. } if self.to_managers.contains(id) => {
                 // The new service may replace one of the same name.
-                self.known.clear();
+                self.is_anew = true;
                 self.due = Some(Instant::now());
             }
             What::BufferFreed { id } => {
@@ -100,67 +88,39 @@ impl Services {
         }
     }
 
-    fn look_up(&mut self) {
-        let Some((lookup, interfaces)) = &mut self.lookup else {
-            return;
-        };
-        for service in lookup.services() {
-            if !self.known.insert(service.name.clone()) {
-                continue;
-            }
-            if let Some(held) = lookup.hold(&service.name) {
-                interfaces.ask(&service.name);
-                self.found.insert(held.handle, (held, service.name));
-            }
-        }
-    }
-
-    /// The object of each of our handles. The driver in C has no report about a process if that
-    /// had the device open before and the driver is still busy closing it.
-    fn objects(&self) -> HashMap<u32, u32> {
-        let pid = std::process::id();
-        let names = [format!("proc/{pid}"), "state".to_string()];
+    /// The driver's report with our handles. The driver in C has none about a process if that had
+    /// the device open before and the driver is still busy closing it.
+    fn report(&self) -> Vec<state_report::Process> {
+        let names = [format!("proc/{}", std::process::id()), "state".to_string()];
         let reports = names.iter().map(|name| {
             let report = state_report::read_log(&self.mount, name);
-            objects(&report.unwrap_or_default(), pid)
+            state_report::parse(&report.unwrap_or_default())
         });
-        let mut found = reports.filter(|objects| !objects.is_empty());
+        let has_ours = |report: &Vec<_>| own_handles(report, &self.device).next().is_some();
+        let mut found = reports.filter(has_ours);
         found.next().unwrap_or_default()
     }
 
     /// Looks for new services if that is due, and for interfaces. False: nothing is new.
     fn look(&mut self) -> bool {
+        let Some(all) = &mut self.all else {
+            return false;
+        };
         let is_due = self.due.is_some_and(|due| due <= Instant::now());
         if is_due {
             self.due = None;
             self.last = Some(Instant::now());
-            self.look_up();
+            all.look_up(std::mem::take(&mut self.is_anew));
         }
         let patience = if is_due { PATIENCE } else { Duration::ZERO };
-        let interfaces = self.lookup.as_mut().map(|(_, interfaces)| interfaces);
-        interfaces.is_some_and(|interfaces| interfaces.collect(patience)) || is_due
-    }
-
-    /// The service that a handle leads to.
-    fn service(&self, handle: u32) -> Option<Service> {
-        let (_, interfaces) = self.lookup.as_ref()?;
-        if handle == 0 {
-            return Some(Service {
-                name: MANAGER.to_string(),
-                interface: "android.os.IServiceManager".to_string(),
-            });
-        }
-        let (_, name) = self.found.get(&handle)?;
-        Some(Service {
-            name: name.clone(),
-            interface: interfaces.of(name).to_string(),
-        })
+        all.collect(patience) || is_due
     }
 
     /// Whether a service has this in its name.
     pub fn has(&self, part: &str) -> bool {
-        let names = self.found.values().map(|(_, name)| name.as_str());
-        names.chain([MANAGER]).any(|name| name.contains(part))
+        let names = self.all.iter().flat_map(|all| all.names());
+        let mut names = names.map(String::as_str).chain([MANAGER]);
+        names.any(|name| name.contains(part))
     }
 
     /// Gives the names of new services, and those of interfaces, to `names`.
@@ -168,15 +128,29 @@ impl Services {
         if !self.look() {
             return Ok(());
         }
-        for (handle, node) in self.objects() {
-            let Some(service) = self.service(handle) else {
+        let report = self.report();
+        let Some(all) = &self.all else {
+            return Ok(());
+        };
+        let by_handle = all.by_handle();
+        for handle in own_handles(&report, &self.device) {
+            let (name, interface) = match by_handle.get(&handle.number) {
+                _ if handle.number == 0 => (MANAGER, "android.os.IServiceManager"),
+                Some(name) => (name.as_str(), all.interface(name)),
+                None => continue,
+            };
+            let Ok(node) = u32::try_from(handle.node) else {
                 continue;
+            };
+            let service = Service {
+                name: name.to_string(),
+                interface: interface.to_string(),
             };
             if names.service(node) == Some(&service) {
                 continue;
             }
             self.nodes.insert(node);
-            if handle == 0 {
+            if handle.number == 0 {
                 self.managers.insert(node);
             }
             if let Some(recorder) = recorder.as_mut() {
