@@ -406,34 +406,3 @@ def test_service_manager_after_a_crash_of_the_daemon(world):
     finally:
         world.run(0, *arguments, "down")
     assert not os.path.ismount(mount)
-
-
-def status_of_another(world, arguments, manager):
-    """Of a service manager that is not this one, or of none that is kept any more."""
-    def is_another():
-        managers = json.loads(world.run(0, *arguments, "--json", "status")[1])["managers"]
-        is_new = managers and managers[0]["state"] == "answers" and managers[0]["pid"] != manager
-        return is_new or managers and managers[0]["state"] == "dead"
-
-    until(is_another, what="another service manager")
-    return world.run(0, *arguments, "status")
-
-
-def test_service_manager_that_died(world):
-    """It is started again, until it has died five times in a row."""
-    arguments = ("--state-dir", world.file("state"), "--mount", world.file("mount"))
-    world.done(0, *arguments, "up")
-    try:
-        for _ in range(5):
-            manager = daemon_of(world, arguments)["managers"][0]["pid"]
-            os.kill(manager, signal.SIGKILL)
-            status, text = status_of_another(world, arguments, manager)
-        assert status == 4 and "IS DEAD" in text, (status, text)
-        assert "anybinder up" in text, text
-        status, text = world.run(0, *arguments, "up")
-        assert status == 0, text
-        assert daemon_of(world, arguments)["managers"][0]["pid"] != manager
-        status, text = world.run(0, *arguments, "ping", "manager")
-        assert status == 0, text
-    finally:
-        world.run(0, *arguments, "down")
