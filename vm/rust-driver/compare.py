@@ -43,6 +43,12 @@ CLASSES = [
     ("poll with work that came to nothing", " poll$", "^  = 0 1$", "^  = 0 0$"),
     ("a freeze of a process without a device", " freeze client=99", "^  = EINVAL$", "^  = 0$"),
     ("the references of an unknown handle", " ref_info", "^  = EINVAL$", "^  = ENOENT$"),
+    ("the reference counts of a handle's node", " ref_info", "^  = 0 ", "^  = 0 "),
+    ("a read of work that came to nothing", " old_read=", "^  = 0 ", "^  = EAGAIN "),
+    ("handle 0 sent as an object", "", r"^    object .* [sw]h flags=\w+ 0 ",
+     r"^    object .* [sw]h flags=\w+ [1-9]"),
+    ("the call that makes a suspect", "", "^  BR_TRANSACTION_COMPLETE",
+     "^  BR_ONEWAY_SPAM_SUSPECT"),
 ]
 
 
