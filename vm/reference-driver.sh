@@ -27,6 +27,11 @@ mkdir -p "$dir"
 
 # Failure notices over netlink came with 6.18.
 driver=$dir/src/drivers/android
+if [ ! -e "$driver/binder.c" ]; then
+	echo "vm/reference-driver.sh: $release has no driver in C, 7.3 was the last that had:" \
+		"say 7.3 in the row $name of vm/kernels.tsv, and give $release a row of its own" >&2
+	exit 1
+fi
 netlink=
 [ ! -e "$driver/binder_netlink.c" ] || netlink=binder_netlink.o
 cat > "$driver/Makefile" <<END
