@@ -7,7 +7,7 @@ use std::os::fd::{BorrowedFd, IntoRawFd};
 use rsbinder::{Parcel, ParcelFileDescriptor, Result, StatusCode};
 
 use crate::astatus::{self, AStatus};
-use crate::{boxed, ensure, given, outcome, Status};
+use crate::{ensure, given, outcome, Status};
 
 pub struct AParcel {
     held: Held,
@@ -33,10 +33,14 @@ impl AParcel {
     }
 
     pub fn for_call(parcel: Parcel, target: *const c_void) -> *mut Self {
-        boxed(Some(AParcel {
-            held: Held::Own(UnsafeCell::new(parcel)),
-            target,
-        }))
+        // The parcel is moved once: to where it stays.
+        let held = Held::Own(UnsafeCell::new(parcel));
+        Box::leak(Box::new_uninit()).write(AParcel { held, target })
+    }
+
+    /// Has another parcel in the place of its own, with the memory for it.
+    pub fn hold(&mut self, parcel: Parcel) {
+        self.held = Held::Own(UnsafeCell::new(parcel));
     }
 
     /// The `AIBinder` that the parcel was prepared for.

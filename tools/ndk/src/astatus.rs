@@ -107,6 +107,9 @@ pub unsafe extern "C" fn AStatus_fromServiceSpecificErrorWithMessage(
 
 #[no_mangle]
 pub extern "C" fn AStatus_fromStatus(status: crate::Status) -> *mut AStatus {
+    if status == crate::OK {
+        return success();
+    }
     into_raw(StatusCode::from(number(status.into())).into())
 }
 

@@ -169,7 +169,7 @@ pub unsafe extern "C" fn AIBinder_transact(
 ) -> Status {
     outcome(|| {
         given(*given(input)?)?;
-        let data = Box::from_raw(std::mem::replace(&mut *input, std::ptr::null_mut()));
+        let mut data = Box::from_raw(std::mem::replace(&mut *input, std::ptr::null_mut()));
         let known = given(binder)?;
         store(output, std::ptr::null_mut())?;
         let calls = rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION;
@@ -177,18 +177,19 @@ pub unsafe extern "C" fn AIBinder_transact(
         let is_for_it = std::ptr::eq(data.target(), binder.cast());
         ensure(flags & !FLAGS == 0 && is_for_it, StatusCode::BadValue)?;
         let flags = flags & (FLAG_ONEWAY | FLAG_CLEAR_BUF);
-        let reply = if let Some(remote) = known.remote() {
-            let reply = remote
-                .proxy()?
-                .submit_transact(code, data.parcel(), flags)?;
-            reply.unwrap_or_else(|| Parcel::with_capacity(0))
+        if let Some(remote) = known.remote() {
+            let proxy = remote.proxy()?;
+            match proxy.submit_transact(code, data.parcel(), flags)? {
+                Some(reply) => data.hold(reply),
+                None => data.hold(Parcel::with_capacity(0)),
+            }
         } else {
             let mut reply = Parcel::new();
             known.transact(code, data.parcel(), &mut reply)?;
             reply.set_data_position(0);
-            reply
-        };
-        store(output, AParcel::for_call(reply, binder.cast()))
+            data.hold(reply);
+        }
+        store(output, Box::into_raw(data))
     })
 }
 

@@ -24,8 +24,10 @@ const NO_WORK_SOURCE: i32 = -1;
 pub struct AIBinder_Class {
     pub descriptor: CString,
     /// What names the interface in a parcel: a mark, the descriptor's length, and its UTF-16 with
-    /// the NUL.
-    words: Vec<i32>,
+    /// the NUL. It is read and written by pairs of words, in half of the time.
+    pairs: Vec<i64>,
+    /// The word after the last pair.
+    last: Option<i32>,
     pub on_create: OnCreate,
     pub on_destroy: OnDestroy,
     pub on_transact: OnTransact,
@@ -48,7 +50,8 @@ impl AIBinder_Class {
         }
         parcel.write_i32(STRICT_MODE_PENALTY_GATHER)?;
         parcel.write_i32(NO_WORK_SOURCE)?;
-        self.words.iter().try_for_each(|word| parcel.write(word))
+        self.pairs.iter().try_for_each(|pair| parcel.write(pair))?;
+        self.last.map_or(Ok(()), |word| parcel.write_i32(word))
     }
 
     /// Reads it; `BadType`: the call is of another interface.
@@ -56,11 +59,13 @@ impl AIBinder_Class {
         if !self.has_header() {
             return Ok(());
         }
-        rsbinder::set_strict_mode_policy(parcel.read_i32()?);
-        parcel.read_i32()?;
-        self.words
-            .iter()
-            .try_for_each(|word| ensure(parcel.read_i32()? == *word, StatusCode::BadType))
+        // The low word is the policy, the high one the source of the work.
+        rsbinder::set_strict_mode_policy(parcel.read_i64()? as i32);
+        let mut pairs = self.pairs.iter();
+        pairs.try_for_each(|pair| ensure(parcel.read_i64()? == *pair, StatusCode::BadType))?;
+        self.last.map_or(Ok(()), |word| {
+            ensure(parcel.read_i32()? == word, StatusCode::BadType)
+        })
     }
 
     pub fn has_header(&self) -> bool {
@@ -68,15 +73,20 @@ impl AIBinder_Class {
     }
 }
 
-fn words_of(text: &str) -> Vec<i32> {
-    let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
-    let pairs = units
-        .chunks(2)
-        .map(|pair| i32::from(pair[0]) | i32::from(pair.get(1).copied().unwrap_or(0)) << 16);
-    [rsbinder::INTERFACE_HEADER as i32, units.len() as i32 - 1]
-        .into_iter()
-        .chain(pairs)
-        .collect()
+/// The pairs, and the word after them.
+fn words_of(name: &str) -> (Vec<i64>, Option<i32>) {
+    let mut units: Vec<u16> = name.encode_utf16().collect();
+    let begin = (units.len() as i64) << 32 | i64::from(rsbinder::INTERFACE_HEADER);
+    units.resize(units.len() / 2 * 2 + 2, 0);
+    let number = |units: &[u16]| {
+        let high_first = units.iter().rev();
+        high_first.fold(0, |number, unit| number << 16 | i64::from(*unit))
+    };
+    let pairs = units.chunks_exact(4);
+    let rest = pairs.remainder();
+    let last = (!rest.is_empty()).then(|| number(rest) as i32);
+    let all = std::iter::once(begin).chain(pairs.map(number));
+    (all.collect(), last)
 }
 
 #[no_mangle]
@@ -92,12 +102,13 @@ pub unsafe extern "C" fn AIBinder_Class_define(
         return std::ptr::null_mut();
     };
     let descriptor = CStr::from_ptr(descriptor).to_owned();
-    let Ok(words) = descriptor.to_str().map(words_of) else {
+    let Ok((pairs, last)) = descriptor.to_str().map(words_of) else {
         return std::ptr::null_mut();
     };
     let class = Box::leak(Box::new(AIBinder_Class {
         descriptor,
-        words,
+        pairs,
+        last,
         on_create,
         on_destroy,
         on_transact,

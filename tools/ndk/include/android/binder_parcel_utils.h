@@ -128,7 +128,9 @@ binder_status_t write_elements(AParcel *parcel, const T &value)
 /** Makes room; false: the container has another length. */
 template <typename T> bool has_length(T *value, size_t length)
 {
-	if constexpr (is_of_v<std::vector, T>)
+	if constexpr (std::is_same_v<T, std::string>)
+		*value = std::string(length, '\0');
+	else if constexpr (is_of_v<std::vector, T>)
 		value->resize(length);
 	return value->size() == length;
 }
@@ -154,6 +156,16 @@ template <typename T> struct Reading {
 			*buffer = reinterpret_cast<Wire *>(reading->value->data());
 		return is_taken;
 	}
+
+	/** The length is that with the NUL, which goes where the string has its own. */
+	static bool allocate_text(void *data, int32_t length, char **buffer)
+	{
+		auto reading = static_cast<Reading *>(data);
+		reading->begin(length - 1);
+		if (!reading->is_null)
+			*buffer = reading->value->data();
+		return true;
+	}
 };
 
 /** `is_null` is where null is told; without it, null is an error. */
@@ -163,7 +175,9 @@ binder_status_t read_elements(const AParcel *parcel, T *value, bool *is_null)
 	using Element = typename T::value_type;
 	Reading<T> reading{value};
 	binder_status_t status;
-	if constexpr (is_packed_v<Element>) {
+	if constexpr (std::is_same_v<T, std::string>) {
+		status = AParcel_readString(parcel, &reading, Reading<T>::allocate_text);
+	} else if constexpr (is_packed_v<Element>) {
 		auto allocate = Reading<T>::template allocate<wire_t<Element>>;
 		status = read_array(parcel, &reading, allocate);
 		if (reading.has_other_length)
@@ -200,41 +214,15 @@ binder_status_t read_elements(const AParcel *parcel, T *value, bool *is_null)
 	return STATUS_OK;
 }
 
-inline bool allocate_string(void *data, int32_t length, char **buffer)
-{
-	auto text = static_cast<std::optional<std::string> *>(data);
-	if (length < 0) {
-		text->reset();
-		return true;
-	}
-	/* The NUL goes where the string has its own. */
-	text->emplace(static_cast<size_t>(length) - 1, '\0');
-	*buffer = (*text)->data();
-	return true;
-}
-
 /** `is_null` is where null is told; without it, null is an error. */
 template <bool nullable, typename T>
 binder_status_t read_nullable(const AParcel *parcel, T *value, bool *is_null)
 {
-	binder_status_t status;
-	if constexpr (is_container_v<T>) {
+	if constexpr (is_container_v<T> || std::is_same_v<T, std::string>) {
 		return read_elements<nullable>(parcel, value, is_null);
-	} else if constexpr (std::is_same_v<T, std::string>) {
-		std::optional<std::string> text;
-		status = AParcel_readString(parcel, &text, allocate_string);
-		if (status != STATUS_OK)
-			return status;
-		if (!text && !is_null)
-			return STATUS_UNEXPECTED_NULL;
-		if (text)
-			*value = std::move(*text);
-		else
-			*is_null = true;
-		return STATUS_OK;
 	} else {
 		int32_t marker = 0;
-		status = AParcel_readInt32(parcel, &marker);
+		binder_status_t status = AParcel_readInt32(parcel, &marker);
 		if (status != STATUS_OK)
 			return status;
 		if (marker == 1)
