@@ -43,7 +43,8 @@ pub enum Failure {
 /// The service manager of the device, and our objects.
 pub struct Bus {
     pub manager: Manager,
-    level: Level,
+    /// How the service manager reads calls, and so those who find services there.
+    speaker: Speaker,
     /// By their numbers, from 1 on.
     objects: RwLock<Vec<Arc<Object>>>,
     node_flags: u32,
@@ -84,14 +85,13 @@ impl Bus {
         } else {
             0
         };
-        let level = foreign.map_or(Level::default(), |foreign| foreign.level);
         let speaker = Speaker {
-            level,
+            level: foreign.map_or(Level::default(), |foreign| foreign.level),
             header_word: header_word(),
         };
         Ok(Bus {
             manager: Manager::new(mount, device, speaker),
-            level,
+            speaker,
             objects: RwLock::default(),
             node_flags: abi::FD_FLAGS | context,
         })
@@ -186,12 +186,8 @@ impl Bus {
     pub fn register(&self, driver: &mut Driver, number: usize, serve: Serve) -> Result<()> {
         let object = self.object(number as u64).expect("a number of an object");
         let node = self.node(number).expect("as above");
-        let speaker = Speaker {
-            level: self.level,
-            header_word: header_word(),
-        };
         self.manager
-            .add((driver, serve), &object.name, node, speaker)
+            .add((driver, serve), &object.name, node, self.speaker)
     }
 }
 

@@ -95,70 +95,7 @@ pub fn arguments(
     Ok(read.into_iter().collect())
 }
 
-/// A call whose arguments are read.
-struct Shown<'a> {
-    number: u64,
-    record: &'a Record,
-    method: Option<&'a str>,
-    read: std::result::Result<Map<String, Value>, String>,
-}
-
-impl<'a> Shown<'a> {
-    fn of(library: &Mutex<Library>, number: u64, record: &'a mut Record) -> Shown<'a> {
-        let read = record.arguments.take().unwrap_or_else(|| {
-            let library = library.lock().unwrap_or_else(PoisonError::into_inner);
-            arguments(&library, record)
-        });
-        let called = record.object.behaviour.interface.by_code(record.code);
-        Shown {
-            number,
-            record,
-            method: called.map(|one| one.method.name.as_str()),
-            read,
-        }
-    }
-
-    fn text(&self) -> String {
-        let record = self.record;
-        let given = match (&self.read, self.method) {
-            (Ok(given), _) => named(given),
-            (Err(_), None) => format!("{} bytes", record.data.len()),
-            (Err(why), Some(_)) => format!("what does not fit: {why}"),
-        };
-        let method = self
-            .method
-            .map_or_else(|| format!("code {}", record.code), str::to_string);
-        let outcome = match record.answer.as_deref() {
-            None | Some("") => String::new(),
-            Some(answer) => format!(" = {answer}"),
-        };
-        let (number, name) = (self.number, &record.object.name);
-        let (pid, uid) = (record.pid, record.uid);
-        format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
-    }
-
-    fn line(&self) -> String {
-        let record = self.record;
-        let line = Line {
-            call: self.number,
-            service: &record.object.name,
-            interface: &record.object.behaviour.interface.descriptor,
-            method: self.method,
-            code: record.code,
-            arguments: self.read.as_ref().ok(),
-            pid: record.pid,
-            uid: record.uid,
-            context: record.context.as_deref(),
-            oneway: record.is_oneway,
-            answer: record.answer.as_deref(),
-            asks: record.answer.is_none(),
-            misfit: self.read.as_ref().err(),
-        };
-        serde_json::to_string(&line).unwrap_or_default()
-    }
-}
-
-/// A call as a line of JSON.
+/// A call as a line of JSON, and as one of text.
 #[derive(Serialize)]
 struct Line<'a> {
     call: u64,
@@ -166,7 +103,7 @@ struct Line<'a> {
     interface: &'a str,
     method: Option<&'a str>,
     code: u32,
-    arguments: Option<&'a Map<String, Value>>,
+    arguments: Option<Map<String, Value>>,
     pid: i32,
     uid: u32,
     context: Option<&'a str>,
@@ -176,7 +113,60 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     asks: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    misfit: Option<&'a String>,
+    misfit: Option<String>,
+    #[serde(skip)]
+    bytes: usize,
+}
+
+impl<'a> Line<'a> {
+    fn of(library: &Mutex<Library>, number: u64, record: &'a mut Record) -> Line<'a> {
+        let read = record.arguments.take().unwrap_or_else(|| {
+            let library = library.lock().unwrap_or_else(PoisonError::into_inner);
+            arguments(&library, record)
+        });
+        let interface = &record.object.behaviour.interface;
+        let called = interface.by_code(record.code);
+        let (arguments, misfit) = match read {
+            Ok(arguments) => (Some(arguments), None),
+            Err(why) => (None, Some(why)),
+        };
+        Line {
+            call: number,
+            service: &record.object.name,
+            interface: &interface.descriptor,
+            method: called.map(|one| one.method.name.as_str()),
+            code: record.code,
+            arguments,
+            pid: record.pid,
+            uid: record.uid,
+            context: record.context.as_deref(),
+            oneway: record.is_oneway,
+            answer: record.answer.as_deref(),
+            asks: record.answer.is_none(),
+            misfit,
+            bytes: record.data.len(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let given = match (&self.arguments, &self.misfit, self.method) {
+            (Some(given), ..) => named(given),
+            (None, Some(why), Some(_)) => format!("what does not fit: {why}"),
+            _ => format!("{} bytes", self.bytes),
+        };
+        let code = || format!("code {}", self.code);
+        let method = self.method.map_or_else(code, str::to_string);
+        let outcome = match self.answer {
+            None | Some("") => String::new(),
+            Some(answer) => format!(" = {answer}"),
+        };
+        let (number, name, pid, uid) = (self.call, self.service, self.pid, self.uid);
+        format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// A line that controls no terminal; most have nothing that could.
@@ -203,14 +193,14 @@ fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) 
         let mut is_awaited = true;
         let text = match entry {
             Entry::Called(number, mut record) => {
-                let shown = Shown::of(library, number, &mut record);
-                is_awaited = shown.record.answer.is_none();
+                let line = Line::of(library, number, &mut record);
+                is_awaited = line.asks;
                 if let Some(log) = &mut log {
-                    let _ = writeln!(log, "{}", shown.line());
+                    let _ = writeln!(log, "{}", line.json());
                 }
                 match outputs.json {
-                    true => shown.line(),
-                    false => shown.text(),
+                    true => line.json(),
+                    false => line.text(),
                 }
             }
             Entry::Line(_, line) if outputs.json => line.to_string(),

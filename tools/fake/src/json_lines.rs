@@ -18,7 +18,6 @@ use crate::serve::{lock, Fake};
 use crate::step::{CallBack, Step};
 use anybinder_driver::driver::Driver;
 use serde::de::DeserializeOwned;
-use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -29,11 +28,6 @@ use std::sync::{Arc, Mutex};
 
 /// The most threads that read lines and make calls; more calls wait for their turn.
 const MOST_THREADS: usize = 64;
-
-#[derive(Deserialize)]
-struct Asked {
-    interface: String,
-}
 
 type Outcome<T> = Result<T, String>;
 /// What takes longer than to read its line: a call to make.
@@ -95,8 +89,10 @@ impl Controlled {
     }
 
     fn object(&self, asked: Value) -> Outcome<Value> {
-        let Asked { interface: name } = read(asked)?;
-        let interface = Interface::find(&lock(&self.fake.library), &name)
+        let name = asked["interface"]
+            .as_str()
+            .ok_or("`interface` is missing")?;
+        let interface = Interface::find(&lock(&self.fake.library), name)
             .ok_or_else(|| format!("no .aidl file declares the interface {name}"))?;
         let behaviour = Arc::new(Behaviour::new(interface, true));
         Ok(json!({ "object": self.fake.bus.add_object(None, &behaviour) }))

@@ -23,31 +23,12 @@ struct Method {
     all: Vec<Arc<Prepared>>,
 }
 
-/// What is left out of a recording.
-#[derive(Default)]
-struct LeftOut {
-    without_data: usize,
-    with_objects: usize,
-    misfits: usize,
-}
+/// How many calls of a recording are left out, by the reasons.
+type LeftOut = BTreeMap<&'static str, usize>;
 
-impl LeftOut {
-    fn say(&self) {
-        let why = [
-            (
-                self.without_data,
-                "have not all of their data: record with --payload=all",
-            ),
-            (self.with_objects, "return objects or files"),
-            (self.misfits, "do not fit the .aidl files"),
-        ];
-        for (count, why) in why.into_iter().filter(|(count, _)| *count > 0) {
-            note(format_args!(
-                "anybinder: {count} calls of the recording {why}; they are left out."
-            ));
-        }
-    }
-}
+const WITHOUT_DATA: &str = "have not all of their data: record with --payload=all";
+const WITH_OBJECTS: &str = "return objects or files";
+const MISFITS: &str = "do not fit the .aidl files";
 
 fn prepared(
     (library, behaviour): (&Library, &Behaviour),
@@ -61,11 +42,11 @@ fn prepared(
         .filter(|_| name == interface.descriptor)?;
     let (request, reply) = (&call.request_data, &call.reply_data);
     if request.missing() > 0 || reply.missing() > 0 || reply.bytes.is_empty() {
-        left_out.without_data += 1;
+        *left_out.entry(WITHOUT_DATA).or_default() += 1;
         return None;
     }
     if !reply.objects.is_empty() {
-        left_out.with_objects += 1;
+        *left_out.entry(WITH_OBJECTS).or_default() += 1;
         return None;
     }
     let word = reply
@@ -81,7 +62,7 @@ fn prepared(
                 Ok(Ok(answer)) => answer.result.unwrap_or_default().to_string(),
                 Ok(Err(exception)) => exception.to_string(),
                 Err(_) => {
-                    left_out.misfits += 1;
+                    *left_out.entry(MISFITS).or_default() += 1;
                     return None;
                 }
             };
@@ -107,7 +88,7 @@ pub fn answer_from(
     if let Err(err) = check_whole(path, recorded.flaw, recorded.lost) {
         note(format_args!("anybinder: {}", err.line()));
     }
-    let (mut methods, mut left_out) = (BTreeMap::<u32, Method>::new(), LeftOut::default());
+    let (mut methods, mut left_out) = (BTreeMap::<u32, Method>::new(), LeftOut::new());
     for call in recorded.calls {
         let is_over = !call.oneway && !call.unfinished && call.error.is_none();
         if !is_over || call.service.as_deref() != Some(name) {
@@ -125,7 +106,11 @@ pub fn answer_from(
             .push(step.clone());
         method.all.push(step);
     }
-    left_out.say();
+    for (why, count) in left_out {
+        note(format_args!(
+            "anybinder: {count} calls of the recording {why}; they are left out."
+        ));
+    }
     if methods.is_empty() {
         let what = format!(
             "{} has no call of {name} that can be answered.",

@@ -17,7 +17,7 @@ use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::relay::descriptor_of;
 use anybinder_rpc::status_text::number_of;
-use rule::{Caller, Effect, Rule};
+use rule::{Effect, Rule};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     device::service_manager(&context.mount, device)?;
     let rule = Rule {
         code: code(context, arguments)?,
-        caller: arguments.caller.as_deref().map(Caller::from),
+        caller: arguments.caller.clone(),
         delay: arguments.delay,
         effect,
         rate: arguments.rate,

@@ -15,22 +15,6 @@ pub const DIED: i32 = 100;
 pub const LOST: i32 = 101;
 
 #[derive(Clone, Debug)]
-pub enum Caller {
-    User(u32),
-    /// The name of a process.
-    Process(String),
-}
-
-impl From<&str> for Caller {
-    fn from(text: &str) -> Caller {
-        match text.parse() {
-            Ok(uid) => Caller::User(uid),
-            Err(_) => Caller::Process(text.to_string()),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
 pub enum Effect {
     /// The delay is all.
     Pass,
@@ -44,7 +28,8 @@ pub enum Effect {
 pub struct Rule {
     /// None for all methods of the interface.
     pub code: Option<u32>,
-    pub caller: Option<Caller>,
+    /// The name of a process, or a user.
+    pub caller: Option<String>,
     pub delay: Option<Duration>,
     pub effect: Effect,
     pub rate: f64,
@@ -80,15 +65,11 @@ impl Rule {
             Some(code) => call.code == code,
             None => methods.contains(&call.code),
         };
-        can_be_done
-            && is_method
-            && match &self.caller {
-                None => true,
-                Some(Caller::User(uid)) => call.sender_euid == *uid,
-                Some(Caller::Process(name)) => {
-                    command_name(call.sender_pid.cast_unsigned()) == *name
-                }
-            }
+        let is_caller = |who: &String| match who.parse::<u32>() {
+            Ok(uid) => call.sender_euid == uid,
+            Err(_) => command_name(call.sender_pid.cast_unsigned()) == *who,
+        };
+        can_be_done && is_method && self.caller.as_ref().is_none_or(is_caller)
     }
 
     /// Whether it is the turn of a call that the rule is about.
