@@ -88,8 +88,8 @@ class Client(Peer):
         """A call without a result; returns its exception."""
         return self.ask(method, fill).i32()
 
-    def add(self, name: str, pointer: int = SERVICE) -> int:
-        return self.done("add", lambda p: p.string(name).binder(pointer).i32(0).i32(8))
+    def add(self, name: str, pointer: int = SERVICE, priority: int = 8) -> int:
+        return self.done("add", lambda p: p.string(name).binder(pointer).i32(0).i32(priority))
 
     def find(self, name: str, method: str = "check") -> int | None:
         """The handle of a service, which has a reference; None if there is none."""

@@ -93,30 +93,27 @@ class Named(servicemanager.Client):
         return Parcel().string("test.INamed") if call.code == INTERFACE else Parcel()
 
 
-def test_interfaces_of_many_services(bus):
-    """More than are asked at a time."""
+def named_services(bus, names, priority=8):
+    """A process with services of these names, as a context."""
     def serve(ready):
         client = Named(bus.path())
-        for number in range(100):
-            assert client.add(f"test.named.{number}", SERVICE + 16 * number) == 0
+        for number, name in enumerate(names):
+            assert client.add(name, SERVICE + 16 * number, priority) == 0
         ready()
         client.serve_until_killed()
 
-    with ready_child(serve):
+    return ready_child(serve)
+
+
+def test_interfaces_of_many_services(bus):
+    """More than are asked at a time."""
+    with named_services(bus, [f"test.named.{number}" for number in range(100)]):
         assert bus.run("service", "list").count(": [test.INamed]\n") == 100
 
 
 def test_a_list_is_longer_than_a_buffer(bus):
     names = [f"test.{'long' * 28}.{number}" for number in range(2500)]
-
-    def serve(ready):
-        client = Named(bus.path())
-        for number, name in enumerate(names):
-            assert client.add(name, SERVICE + 16 * number) == 0
-        ready()
-        client.serve_until_killed()
-
-    with ready_child(serve):
+    with named_services(bus, names):
         assert set(names) <= {one["name"] for one in bus.json("list")}
 
 
@@ -144,17 +141,8 @@ def test_dumpsys_of_services(bus):
                      r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$", text, re.M), text
     assert bus.run("dumpsys", "--stability", PEER) == "system stability\n"
     assert re.match(r"Client PIDs: \d+", bus.run("dumpsys", "--clients", PEER))
-    name = "anybinder.test.critical"
-
-    def serve(ready):
-        client = Named(bus.path())
-        critical = 1
-        assert client.done("add", lambda parcel: parcel.string(name).binder(SERVICE).i32(0)
-                           .i32(critical)) == 0
-        ready()
-        client.serve_until_killed()
-
-    with ready_child(serve):
+    name, critical = "anybinder.test.critical", 1
+    with named_services(bus, [name], critical):
         assert bus.run("dumpsys", "-l", "--priority", "CRITICAL").split("\n  ")[1:] == [f"{name}\n"]
     name = "anybinder.test.stopped"
     service = bus.serve(name)
