@@ -31,11 +31,12 @@ class Foreground(daemons.Daemon):
     """A daemon in the foreground, as a child of the test; its messages are in DIRECTORY/log.
 
     before: words before the program, of a command that runs it
+    how: of subprocess.Popen
     """
 
-    def __init__(self, directory, *options, before=(), **how):
-        super().__init__(directory, *options, **how)
-        self.before, self.messages = before, os.path.join(directory, "log")
+    def __init__(self, directory, *options, before=(), program=None, **how):
+        super().__init__(directory, *options, program=program)
+        self.before, self.messages, self.how = before, os.path.join(directory, "log"), how
         self.process = None
 
     def __enter__(self):
@@ -43,7 +44,7 @@ class Foreground(daemons.Daemon):
             # the end of the process is this object's
             self.process = subprocess.Popen(    # pylint: disable=consider-using-with
                 [*self.before, self.program, self.mnt, "--foreground", "--pid-file",
-                 self.pid_file, *self.recovery, *self.options], stderr=file)
+                 self.pid_file, *self.recovery, *self.options], **{"stderr": file, **self.how})
         self.pid = self.process.pid
         until(lambda: os.path.exists(self.pid_file) or self.process.poll() is not None)
         assert self.process.returncode is None, self.log()

@@ -29,7 +29,7 @@ from anybinder import driver
 from anybinder.driver import LIBC, Bytes, Client
 from anybinder.process import (
     fork, is_mounted, is_running, memory_kib, program, run_child, threads_of, until)
-from served import anybinderd
+from served import Foreground
 from victims import Result, serve  # noqa: F401 (part of this interface)
 
 CLONE_NEWUSER = 0x10000000
@@ -48,7 +48,6 @@ MARGIN_MS = 50 if TABLE else 1000
 ENDS_S = 2 if TABLE else 30
 # How long the processes of an attack may take to be gone once all have been killed.
 GROUP_ENDS_S = 20 if TABLE else 60
-STARTS_S = 30
 # A call to a process that cannot be looked at fails after a deadline of 3 s.
 CALL_S = 10.0
 # No other may take longer. An honest load of the same size stays far below, but the machine may be
@@ -60,29 +59,13 @@ MEMORY_SLACK_KIB = 4096
 
 # ---- processes ----------------------------------------------------------------------------------
 
-class Daemon:
-    """anybinderd with two workers and devices for all users, with its process and the path of
-    `binder`."""
+class Daemon(Foreground):
+    """With two workers and devices for all users, in a directory of its own."""
 
     def __init__(self, *options, **how):
-        """@how: of subprocess.Popen."""
-        self.options = options
-        self.how = how
-
-    def __enter__(self):
         self.directory = tempfile.mkdtemp(prefix="hostile-")
         os.chmod(self.directory, 0o755)
-        self.mnt = os.path.join(self.directory, "mnt")
-        self.path = os.path.join(self.mnt, "binder")
-        self.process = subprocess.Popen(
-            [anybinderd(), self.mnt, "--foreground", "--mode=0666", "--threads=2",
-             "--max-crashes=1", *self.options], **self.how)
-        try:
-            until(lambda: os.path.exists(self.path), STARTS_S)
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+        super().__init__(self.directory, "--mode=0666", "--threads=2", *options, **how)
 
     def __exit__(self, *_):
         self.process.terminate()
@@ -116,7 +99,7 @@ class Daemon:
 def daemon(*options):
     """Yields the path of `binder`."""
     with Daemon(*options) as it:
-        yield it.path
+        yield it.path()
 
 
 def family(pid):
@@ -459,11 +442,11 @@ def phase(server, kinds, seconds, load=None, steady=False):
     with contextlib.ExitStack() as before, contextlib.ExitStack() as within:
         all_victims = []
         if not steady:
-            all_victims = [before.enter_context(Victim(server.path, kind)) for kind in kinds]
-        with load(server.path) if load else contextlib.nullcontext():
+            all_victims = [before.enter_context(Victim(server.path(), kind)) for kind in kinds]
+        with load(server.path()) if load else contextlib.nullcontext():
             if steady:
                 time.sleep(1)
-                all_victims = [within.enter_context(Victim(server.path, kind)) for kind in kinds]
+                all_victims = [within.enter_context(Victim(server.path(), kind)) for kind in kinds]
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 peak = max(peak, server.memory_kib())
@@ -488,7 +471,7 @@ def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KIN
     is started. Returns the Row."""
     row = Row(number, title, margin_ms)
     with Daemon(*options, **how) as server:
-        with user(SERVER, serve, server.path):
+        with user(SERVER, serve, server.path()):
             row.seen["alone"], _ = phase(server, kinds, seconds)
             if honest:
                 row.seen["honest"], _ = phase(server, kinds, seconds, honest, steady)
@@ -498,7 +481,7 @@ def attack(number, title, load, honest=None, options=(), kinds=tuple(victims.KIN
             row.seen["after"], _ = phase(server, kinds, seconds / 2)
             row.memory["after"] = memory_after(
                 server, 2 * row.memory["before"] + MEMORY_SLACK_KIB)
-        with contextlib.suppress(AssertionError), load(server.path):    # they notice its end
+        with contextlib.suppress(AssertionError), load(server.path()):    # they notice its end
             time.sleep(0.5)
             row.ended_s = server.end()
     row.print()

@@ -8,7 +8,6 @@ import signal
 import struct
 import threading
 import time
-from types import SimpleNamespace
 
 from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
 from anybinder.process import until
@@ -72,8 +71,7 @@ def test_a_buffer_that_never_comes_stalls_no_worker_and_not_sigkill(directory):
 
 def test_a_buffer_that_never_comes_prevents_no_hand_over(directory):
     with delivered_into_a_file(directory) as this:
-        server = SimpleNamespace(mnt=this.daemon.mnt, process=SimpleNamespace(pid=this.daemon.pid))
-        hand_over(server)
+        hand_over(this.daemon)
         this.others_go_on(BESIDE)
 
 

@@ -35,9 +35,9 @@ def clock_steps():
 
 
 def test_victims_are_served_and_the_daemon_is_replaced():
-    with hostile.Daemon() as server, hostile.user(hostile.SERVER, hostile.serve, server.path), \
+    with hostile.Daemon() as server, hostile.user(hostile.SERVER, hostile.serve, server.path()), \
             contextlib.ExitStack() as stack:
-        all_victims = [stack.enter_context(hostile.Victim(server.path, kind))
+        all_victims = [stack.enter_context(hostile.Victim(server.path(), kind))
                        for kind in victims.KINDS]
         with clock_steps():
             for _ in range(3):

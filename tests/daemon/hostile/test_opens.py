@@ -223,12 +223,12 @@ def open_and_end(ready, path):
 
 def test_lookups_that_wait_are_in_no_ones_way():
     with hostile.Daemon() as server:
-        with hostile.user(hostile.ATTACKER, look_up, server.path):
-            with hostile.user(hostile.VICTIM, open_and_end, server.path):
+        with hostile.user(hostile.ATTACKER, look_up, server.path()):
+            with hostile.user(hostile.VICTIM, open_and_end, server.path()):
                 pass
         # all of them were killed, and are gone
         with contextlib.suppress(AssertionError), \
-                hostile.user(hostile.ATTACKER, look_up, server.path):    # they notice its end
+                hostile.user(hostile.ATTACKER, look_up, server.path()):    # they notice its end
             took = server.end()
     assert took < hostile.ENDS_S, "the daemon does not end"
 
@@ -367,7 +367,7 @@ def be_refused(ready, path):
 def open_beside(title, server, path):
     """The victim's opens succeed; how long they take is printed."""
     output, result = os.pipe()
-    with hostile.user(hostile.ATTACKER, lock_the_directory, server.path), \
+    with hostile.user(hostile.ATTACKER, lock_the_directory, server.path()), \
             hostile.user(hostile.VICTIM, open_in_turn, path, result):
         pass
     half, worst = struct.unpack("<dd", os.read(output, 16))
@@ -377,18 +377,11 @@ def open_beside(title, server, path):
 
 def test_opens_in_the_directory_succeed():
     with hostile.Daemon() as server:
-        open_beside("in it", server, server.path)
-
-
-class Mount:
-    """A daemon for bound()."""
-
-    def __init__(self, server):
-        self.path = lambda name: os.path.join(server.mnt, name)
+        open_beside("in it", server, server.path())
 
 
 def test_a_bound_file_needs_no_directory():
-    with hostile.Daemon() as server, bound(Mount(server), server.directory) as path:
+    with hostile.Daemon() as server, bound(server, server.directory) as path:
         open_beside("of a bind mount of the file", server, path)
 
 
@@ -396,6 +389,6 @@ def test_a_directory_of_a_group_is_not_reached():
     with hostile.Daemon() as server:
         os.chown(server.mnt, 0, hostile.VICTIM)
         os.chmod(server.mnt, 0o750)
-        open_beside("by the group that alone may search it", server, server.path)
-        with hostile.user(hostile.ATTACKER, be_refused, server.path):
+        open_beside("by the group that alone may search it", server, server.path())
+        with hostile.user(hostile.ATTACKER, be_refused, server.path()):
             pass

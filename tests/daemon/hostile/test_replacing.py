@@ -28,7 +28,7 @@ def status(server):
 def hand_over(server):
     for _ in range(ATTEMPTS):
         before = status(server)
-        os.kill(server.process.pid, signal.SIGHUP)
+        os.kill(server.pid, signal.SIGHUP)
         hostile.until(lambda: status(server)["attempts"] != before["attempts"], DEADLINE_S)
         after = status(server)
         if after["last"] == "done":
@@ -39,13 +39,13 @@ def hand_over(server):
 
 
 def is_served(server):
-    seen = hostile.measure(server.path, 0.3)
+    seen = hostile.measure(server.path(), 0.3)
     assert not seen.stopped and seen.failed < len(seen.ms), seen
 
 
 def replace_beside(title, load):
-    with hostile.Daemon() as server, hostile.user(hostile.SERVER, hostile.serve, server.path):
-        with load(server.path):
+    with hostile.Daemon() as server, hostile.user(hostile.SERVER, hostile.serve, server.path()):
+        with load(server.path()):
             for _ in range(2):
                 hand_over(server)
             is_served(server)
@@ -117,12 +117,12 @@ def test_a_full_disk_stops_neither_server_nor_supervisor():
     """Each message fails: of a server, which clients cause many of, and of the supervisor."""
     with full_disk() as log, hostile.Daemon("--log-level=debug", "--max-crashes=5",
                                             stderr=log) as server:
-        with flood_by(hostile.ATTACKER, "payload", 8)(server.path):
+        with flood_by(hostile.ATTACKER, "payload", 8)(server.path()):
             for _ in range(2):
                 hand_over(server)
         for _ in range(2):
             crash(server)
-            with hostile.user(hostile.SERVER, hostile.serve, server.path):
+            with hostile.user(hostile.SERVER, hostile.serve, server.path()):
                 is_served(server)
                 hand_over(server)
                 is_served(server)

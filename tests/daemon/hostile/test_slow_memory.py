@@ -279,7 +279,7 @@ def wake_another_user(way):
                 hostile.user(0, wait_with_absent_memory, path), \
                 hostile.user(hostile.VICTIM, wait_for_a_call, path, tell):
             time.sleep(SLOW_S)
-            with stopped_watcher(server.process.pid):
+            with stopped_watcher(server.pid):
                 os.write(go, b"x")
                 assert select.select([told], [], [], DEADLINE_S)[0], \
                     "the woken thread waits for another user's memory"

@@ -74,11 +74,11 @@ def attack(ready, path):
 
 
 def lives_beside_waiting_calls(server):
-    with hostile.user(hostile.SERVER, hostile.serve, server.path), \
-            hostile.users(*[(0, attack, server.path)] * 2):
+    with hostile.user(hostile.SERVER, hostile.serve, server.path()), \
+            hostile.users(*[(0, attack, server.path())] * 2):
         time.sleep(WAIT_S)
         assert server.process.poll() is None, "the kernel has ended the connection"
-        print("after", WAIT_S, "s:", hostile.measure(server.path, 1))
+        print("after", WAIT_S, "s:", hostile.measure(server.path(), 1))
 
 
 def test_waiting_calls_return_before_the_maximum():
@@ -86,7 +86,7 @@ def test_waiting_calls_return_before_the_maximum():
         returned = []
 
         def read():
-            client = Client(server.path)
+            client = Client(server.path())
             with contextlib.suppress(ConnectionAbortedError):
                 while True:
                     begin = time.monotonic()
