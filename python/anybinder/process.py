@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -190,6 +191,34 @@ def ready_child(function: Callable[..., Any], *args: Any, uid: int | None = None
             yield pid
     finally:
         os.close(ready)
+
+
+class Program(subprocess.Popen):
+    """A program in the background, whose outputs are kept.
+
+    more: for subprocess.Popen()
+    """
+
+    def __init__(self, words: Sequence[str], **more: Any):
+        self.output = tempfile.TemporaryFile()    # pylint: disable=consider-using-with
+        super().__init__(words, stdin=subprocess.DEVNULL,
+                         **{"stdout": self.output, "stderr": self.output, **more})
+
+    def log(self) -> str:
+        """All that it has printed."""
+        file = self.output.fileno()
+        data = os.pread(file, os.fstat(file).st_size, 0)
+        return data.decode("utf-8", "replace")
+
+    def wait_for(self, text: str, times: int = 1) -> Program:
+        """Waits until it has printed a text so often; it must not have ended."""
+        until(lambda: self.log().count(text) >= times or self.poll() is not None, what=text)
+        assert self.poll() is None, self.log()
+        return self
+
+    def end(self) -> None:
+        self.terminate()
+        self.wait(PATIENCE_S)
 
 
 # ---- mounts ------------------------------------------------------------------------------------

@@ -10,45 +10,13 @@ import tempfile
 
 from anybinder.bus import Bus
 from anybinder.driver import LIBC
-from anybinder.process import PATIENCE_S, memory_kib, ready_child, threads_of, until
+from anybinder.process import Program, ready_child, until
 from anybinder.service import served
 
 from echo import Peer
 
 NAME, OTHER = "anybinder.test.IEcho/default", "anybinder.test.IEcho/other"
 CLONE_NEWNET = 0x40000000
-
-
-class Program:
-    """A program in the background; what it prints is in a log."""
-
-    def __init__(self, machine, words, **more):
-        self.path = pathlib.Path(tempfile.mkstemp(dir=machine.directory, suffix=".log")[1])
-        with open(self.path, "wb") as output:
-            self.process = subprocess.Popen(
-                [*machine.before, *words], stdin=subprocess.DEVNULL, env=machine.environment,
-                **{"stdout": output, "stderr": output, **more})
-        self.pid = self.process.pid
-        self.poll, self.wait = self.process.poll, self.process.wait
-
-    def log(self):
-        return self.path.read_text(encoding="utf-8", errors="replace")
-
-    def wait_for(self, text):
-        """Waits until it has printed a text."""
-        until(lambda: text in self.log() or self.poll() is not None, what=text)
-        assert self.poll() is None, self.log()
-        return self
-
-    def memory_kib(self):
-        return memory_kib(self.pid)
-
-    def threads(self):
-        return threads_of(self.pid)
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(PATIENCE_S)
 
 
 class Fork:
@@ -112,7 +80,7 @@ class Machine(Bus):
 
     def start(self, *words, ready=None, **more):
         """Starts a program; waits until it prints a text. Returns it."""
-        program = self.keep(Program(self, words, **more))
+        program = self.keep(Program([*self.before, *words], env=self.environment, **more))
         return program.wait_for(ready) if ready else program
 
     def anybinder(self, *words, ready=None, **more):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from anybinder.driver import Failed
-from anybinder.process import until
+from anybinder.process import memory_kib, threads_of, until
 
 from echo import ECHO
 from machines import NAME, OTHER
@@ -96,13 +96,13 @@ def test_many_connections(world, connections):
     world.server.echo(NAME)
     export = world.export()
     link = world.link("--once")
-    before = export.memory_kib()
+    before = memory_kib(export.pid)
     threads = memory = 0
     client = world.client.peer()
     with Idle(world, 300, connections) as idle:
         while idle.is_alive():
-            threads = max(threads, export.threads())
-            memory = max(memory, export.memory_kib())
+            threads = max(threads, threads_of(export.pid))
+            memory = max(memory, memory_kib(export.pid))
             call(client, NAME)
             time.sleep(0.01)
     assert idle.opened == connections and threads < 64 + 60 and memory - before < 65536

@@ -9,7 +9,6 @@ skipped; but where $CI is set, that is a failure.
 import contextlib
 import os
 import pathlib
-import selectors
 import shlex
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import time
 
 import pytest
 from anybinder.bus import Bus
-from anybinder.process import in_own_mounts, until
+from anybinder.process import Program, in_own_mounts, until
 from building import lock
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -98,35 +97,17 @@ def hidl_output(bus, *words):
     return output(bus, 36, *words, device="/dev/hwbinder")
 
 
-class Running:
+class Running(Program):
     """A process in the root whose lines are waited for."""
 
     def __init__(self, bus, level, *words, device="/dev/binder"):
-        self.level = level
-        self.name = words[1]
-        self.process = subprocess.Popen(inside(bus, level, "python3", "-u", CLIENT, *words),
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT,
-                                        env={**bus.environment, "DEVICE": device})
-        self.text = b""
+        super().__init__(inside(bus, level, "python3", "-u", CLIENT, *words),
+                         env={**bus.environment, "DEVICE": device})
+        self.level, self.name = level, words[1]
 
     def says(self, line, times=1):
         """Waits until it has printed this line so often."""
-        end = time.monotonic() + LIMIT_S
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while self.text.split(b"\n").count(line.encode()) < times:
-                left = end - time.monotonic()
-                assert left > 0 and selector.select(left), (line, times, self.text)
-                read = os.read(self.process.stdout.fileno(), 4096)
-                assert read, (line, times, self.text)
-                self.text += read
-        return self
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        return self.wait_for(f"{line}\n", times)
 
 
 @contextlib.contextmanager
