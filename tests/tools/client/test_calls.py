@@ -3,7 +3,10 @@
 import json
 import os
 import signal
+import pathlib
+import shutil
 import struct
+import subprocess
 
 import pytest
 from anybinder.parcel import Parcel
@@ -79,7 +82,7 @@ def test_values_that_say_their_types(bus, method, value):
         return Parcel().i32(0).raw(call.data[len(Parcel(descriptor="test.ILoose").data):])
 
     with service(bus.path(), name, "test.ILoose", dict.fromkeys(range(1, 5), echo)):
-        assert bus.call(name, method, value, aidl=aidl) == value
+        assert json.loads(bus.call(name, method, value, aidl=aidl)) == json.loads(value)
         if bus.is_kernel:
             return
         done = bus.execute(bus.program, "trace", "--json", "--payload=all", "--aidl", aidl, "--",
@@ -88,6 +91,98 @@ def test_values_that_say_their_types(bus, method, value):
     call, = [call for call in calls if call["method"] == method]
     assert [*call["request"]["arguments"].values()] == [json.loads(value)], call
     assert call["reply"]["result"] == json.loads(value), call
+
+
+# AOSP's classes by API level: what has changed in the formats came with 30, 33 and 36.
+ANDROID_ALL = {"29": "10-robolectric-5803371", "30": "11-robolectric-6757853",
+               "31": "12-robolectric-7732740", "33": "13-robolectric-9030017",
+               "34": "14-robolectric-10818077", "36": "16-robolectric-13921718"}
+ASM = ("org.ow2.asm", "asm", "9.7")
+BASIC = ('{"i":7,"l":{"long":5000000000},"d":0.5,"s":"x","t":true,"n":null,"a":{"int[]":[1,-2]},'
+         '"b":{"byte[]":"hex:010203"},"f":{"float":0.25},"y":{"byte":-1},"o":{"short":-3},'
+         '"x":{"String[]":["a",null]},"g":{"long[]":[1,-1]},"z":{"boolean[]":[true,false]},'
+         '"e":{"double[]":[0.5,"NaN"]},"in":{"PersistableBundle":{"k":["v",{"Bundle":{}}]}},'
+         '"m":{"Map":{"q":{"Bundle":{"r":1}}}},"\\uffffzzzz":1,"list":[1,[null]],'
+         '"size":{"type 26":"hex:0700000008000000"}}')
+POINT = "".join(f"{ord(one):02x}00" for one in "android.graphics.Point")
+NEWER = ('{"c":{"char":"x"},"cs":{"char[]":["a","b"]},"fs":{"float[]":[0.25]},'
+         '"ss":{"short[]":[-1]},'
+         '"p":{"type 4":"hex:16000000' + POINT + '000000000100000002000000"},"after":1}')
+
+
+def jar(group, name, version):
+    """A jar of Maven's central repository, kept where Maven keeps it."""
+    path = pathlib.Path.home() / ".m2/repository" / group.replace(".", "/") / name / version
+    path /= f"{name}-{version}.jar"
+    if not path.exists():
+        subprocess.run(["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false",
+                        f"-Dartifact={group}:{name}:{version}"], check=True)
+    return path
+
+
+@pytest.fixture(scope="module", params=ANDROID_ALL)
+def android(request, tmp_path_factory):
+    """The level of an Android, and what its classes make of a parcel: `Aosp.java`."""
+    for needed in "javac", "mvn":
+        if not shutil.which(needed):
+            pytest.skip(f"needs {needed}: apt-get install default-jdk-headless maven")
+    out = tmp_path_factory.mktemp("aosp")
+    source = pathlib.Path(__file__).with_name("Aosp.java")
+    jars = [jar("org.robolectric", "android-all", ANDROID_ALL[level])
+            for level in ("29", request.param)]
+    subprocess.run(["javac", "-nowarn", "-d", out, "-cp", f"{jars[0]}:{jar(*ASM)}", source],
+                   check=True)
+    command = ["java", "-cp", f"{out}:{jar(*ASM)}", "Aosp", jars[1], request.param]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as java:
+        def ask(kind, data):
+            java.stdin.write(f"{kind} {data.hex()}\n")
+            java.stdin.flush()
+            written, shown = java.stdout.readline().split(" ", 1)
+            return bytes.fromhex(written), json.loads(shown)
+
+        yield request.param, ask
+        java.stdin.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["bundle", "own", "map", "list"])
+def test_values_as_of_android(bus, android, kind):
+    """What `call` writes AOSP's classes read, and the other way round."""
+    level, ask = android
+    aidl, answer = pathlib.Path(bus.scratch, "ILoose.aidl"), pathlib.Path(bus.scratch, "answer")
+    aidl.write_text(LOOSE, encoding="ascii")
+    values = [BASIC, *[NEWER] * (int(level) >= 33)]
+    if kind == "list":
+        values = [f'[{{"Bundle":{value}}}]' for value in values]
+    values += {"bundle": ["{}"], "own": ["{}", "null"], "map": ["{}", '[[{"long":2},[null]]]'],
+               "list": ["[]"]}[kind]
+    name = f"test.loose{level}"
+    head = len(Parcel(level, "test.ILoose").data)
+
+    def call(value):
+        return bus.run("call", "--aidl", aidl, "--level", level, name, kind, value).strip()
+
+    def reply(call):
+        return Parcel(level).i32(0).raw(answer.read_bytes() or call.data[head:])
+
+    with service(bus.path(), name, "test.ILoose", dict.fromkeys(range(1, 5), reply),
+                 level=level) as served:
+        for value in values:
+            answer.write_bytes(b"")
+            assert json.loads(call(value)) == json.loads(value)
+            given = served.calls.all()[-1].data
+            written, shown = ask(kind, given)
+            assert shown == json.loads(value)
+            assert written == given or kind == "map", "only the order of a HashMap is its own"
+            answer.write_bytes(written)
+            assert json.loads(call(value)) == json.loads(value)
+        if kind == "bundle" and int(level) >= 30:
+            objects = {"b": {"IBinder": PEER}, "f": {"ParcelFileDescriptor": "/dev/null"}}
+            answer.write_bytes(bytes([1, *7 * [0]]))
+            assert call(json.dumps(objects)) == "{}"
+            shown = ask(kind, served.calls.all()[-1].data)[1]
+            assert shown == {"b": {"IBinder": "object"}, "f": {"ParcelFileDescriptor": "object"}}
 
 
 def test_call_with_objects(bus):

@@ -4,7 +4,7 @@ use anybinder_cli::error::{Doing, Result};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::level::{Level, Stability};
 use anybinder_driver::parcel::Parcel;
-use anybinder_parcel::encode::{Format, Object, Parcel as Plan};
+use anybinder_parcel::encode::{Object, Parcel as Plan};
 use std::fs::File;
 
 /// What stands for an object in a parcel.
@@ -53,10 +53,7 @@ pub fn fill(
             }
             Object::Service(name) => {
                 append(parcel, find(name)?, level);
-                copied += match plan.format {
-                    Format::WithStability => 4,
-                    Format::WithoutStability | Format::Rpc => 0,
-                };
+                copied += if plan.format.has_stability() { 4 } else { 0 };
             }
         }
     }

@@ -98,7 +98,7 @@ fn result(fake: &Arc<Fake>, driver: &mut Driver, request: Request) -> Result<Val
     }
     let library = lock(&fake.library);
     let mut decoder = Decoder::new(&reply.data, Some(&library));
-    decoder.format = Format::of(known.speaker.level);
+    decoder.format = Format::Driver(known.speaker.level);
     match method::answer(&library, &known.interface.entry, called, &mut decoder) {
         Ok(Ok(answer)) => {
             let mut line = json!({ "result": answer.result, "out": answer.out });

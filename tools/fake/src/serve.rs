@@ -238,7 +238,7 @@ impl Fake {
             object: object.clone(),
             code: request.code,
             data: data[start..].to_vec(),
-            format: Format::of(speaker.level),
+            format: Format::Driver(speaker.level),
             pid: request.sender_pid,
             uid: request.sender_euid,
             context: context.and_then(|address| driver.text(address)),

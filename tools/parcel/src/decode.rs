@@ -176,7 +176,7 @@ impl<'a> Decoder<'a> {
         self.take(4)?;
         let number = self.long()?;
         self.take(OBJECT_SIZE - 16)?;
-        if with_stability && self.format == Format::WithStability {
+        if with_stability && self.format.has_stability() {
             self.word()?;
         }
         match kind {
@@ -203,9 +203,14 @@ impl<'a> Decoder<'a> {
     }
 
     fn file(&mut self) -> Outcome {
-        if self.word()? == 0 {
-            return Ok(Value::Null);
+        match self.word()? {
+            0 => Ok(Value::Null),
+            _ => self.file_body(),
         }
+    }
+
+    /// A file that is not null.
+    fn file_body(&mut self) -> Outcome {
         let has_second = self.word()? != 0;
         let file = self.object(false)?;
         if has_second {

@@ -35,23 +35,39 @@ pub struct Parcel {
     pub format: Format,
 }
 
-/// How objects are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What the format of a parcel depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As in the driver's parcels from Android 11 on: the stability follows a binder.
-    #[default]
-    WithStability,
-    /// As before Android 11.
-    WithoutStability,
+    /// A parcel of the driver. From Android 11 on the stability follows a binder; bundles have what
+    /// `loose_types` says.
+    Driver(Level),
     Rpc,
 }
 
+impl Default for Format {
+    fn default() -> Format {
+        Format::Driver(Level::default())
+    }
+}
+
 impl Format {
-    pub fn of(level: Level) -> Format {
-        match level.is_legacy() {
-            true => Format::WithoutStability,
-            false => Format::WithStability,
+    /// Every format of the driver's parcels, that of the newest first.
+    pub const ALL: [Format; 4] = [
+        Format::Driver(Level::A16),
+        Format::Driver(Level::A13),
+        Format::Driver(Level::A11),
+        Format::Driver(Level::A10),
+    ];
+
+    pub fn level(self) -> Level {
+        match self {
+            Format::Driver(level) => level,
+            Format::Rpc => Level::default(),
         }
+    }
+
+    pub fn has_stability(self) -> bool {
+        matches!(self, Format::Driver(level) if !level.is_legacy())
     }
 }
 
@@ -90,7 +106,7 @@ impl Parcel {
     }
 
     fn stability(&mut self) {
-        if self.format == Format::WithStability {
+        if self.format.has_stability() {
             self.word(0);
         }
     }
@@ -99,13 +115,6 @@ impl Parcel {
         let name = text.strip_prefix(PREFIX_SERVICE).unwrap_or(text);
         self.object(Object::Service(name.to_string()));
         self.stability();
-    }
-
-    fn file(&mut self, path: &str) {
-        // Not null, and no second descriptor for errors.
-        self.word(1);
-        self.word(0);
-        self.object(Object::File(path.into()));
     }
 }
 
@@ -208,6 +217,14 @@ fn numbered<'w>(value: &Value, words: &[&'w str]) -> Option<(&'w str, u64)> {
         .iter()
         .find_map(|word| Some((*word, value.get(word)?)));
     found.and_then(|(word, number)| Some((word, number.as_u64()?)))
+}
+
+/// The path of a file, or of an open one.
+fn path(kind: &str, value: &Value) -> Result<PathBuf, String> {
+    Ok(match numbered(value, &["fd"]) {
+        Some((_, number)) => format!("/proc/self/fd/{number}").into(),
+        None => text(kind, value)?.into(),
+    })
 }
 
 /// Adds to an error which element of an array it is about.
@@ -314,22 +331,24 @@ impl<'a> Encoder<'a> {
                 Some((what, number)) => parcel.binder(&format!("{what} {number}")),
                 None => parcel.binder(text(name, value)?),
             },
-            Kind::File => match numbered(value, &["fd"]) {
-                Some((_, number)) => parcel.file(&format!("/proc/self/fd/{number}")),
-                None => parcel.file(text(name, value)?),
-            },
-            Kind::RawFile => match numbered(value, &["fd"]) {
-                Some((_, number)) => {
-                    let path = format!("/proc/self/fd/{number}");
-                    parcel.object(Object::File(path.into()));
-                }
-                None => parcel.object(Object::File(text(name, value)?.into())),
-            },
+            Kind::File => {
+                parcel.word(1);
+                return self.file_body(value);
+            }
+            Kind::RawFile => parcel.object(Object::File(path(name, value)?)),
             Kind::Holder => return Err("a ParcelableHolder can only be null here".into()),
             Kind::Loose(kind) => return self.loose(*kind, value, depth),
             Kind::Declared(entry) => return self.declared(entry, value, depth),
             number => return self.number(number, name, value),
         }
+        Ok(())
+    }
+
+    /// A file that is not null, without a second descriptor for errors.
+    fn file_body(&mut self, value: &Value) -> Outcome {
+        let path = path(self.name(&Kind::File), value)?;
+        self.parcel.word(0);
+        self.parcel.object(Object::File(path));
         Ok(())
     }
 

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types whose values say in the parcel what they are: bundles, and the maps and lists of Java
-//! without type arguments. In front of each value stands the number of its type, in front of those
-//! that a reader may not know also their length. The numbers and formats are those of libbinder's
-//! PersistableBundle and of android.os.Parcel from Android 13 on.
+//! without type arguments. In front of each value stands the number of its type; from Android 13
+//! on, in front of those that a reader may not know also their length; from Android 16 on, behind
+//! each bundle that is not empty whether it holds an Intent. The numbers and formats are those of
+//! `android.os.Parcel`, which `Aosp.java` in the tests runs.
 //!
 //! In JSON texts, ints, doubles, booleans, lists and null stand for themselves; all others are
 //! objects with the name of their type, as `{"long": 7}`.
+use crate::encode::Format;
 use crate::types::{Kind, Loose, Type};
+use anybinder_driver::level::Level;
 
-/// What stands in front of a bundle's values: as Java writes it, and as libbinder does.
+/// What stands in front of a bundle's values: as Java writes it, in the order of its keys' hashes,
+/// and as libbinder does.
 pub const JAVA_MAGIC: u32 = u32::from_le_bytes(*b"BNDL");
 pub const NATIVE_MAGIC: u32 = u32::from_le_bytes(*b"DNDL");
 
 pub const NULL: i32 = -1;
 pub const STRING: i32 = 0;
 pub const INT: i32 = 1;
+pub const PARCELABLE: i32 = 4;
 pub const LONG: i32 = 6;
 pub const DOUBLE: i32 = 8;
 pub const BOOLEAN: i32 = 9;
 pub const LIST: i32 = 11;
 
 /// A value's type: its number, its name in JSON, and what it is; whether it is an array of that.
-const TYPES: [(i32, &str, Kind, bool); 23] = [
+const TYPES: [(i32, &str, Kind, bool); 25] = [
     (STRING, "String", Kind::String16, false),
     (INT, "int", Kind::Int, false),
     (2, "Map", Kind::Loose(Loose::Map), false),
@@ -31,6 +36,7 @@ const TYPES: [(i32, &str, Kind, bool); 23] = [
     (7, "float", Kind::Float, false),
     (DOUBLE, "double", Kind::Double, false),
     (BOOLEAN, "boolean", Kind::Bool, false),
+    (10, "CharSequence", Kind::Loose(Loose::CharSequence), false),
     (LIST, "List", Kind::Loose(Loose::List), false),
     (13, "byte[]", Kind::Byte, true),
     (14, "String[]", Kind::String16, true),
@@ -39,6 +45,7 @@ const TYPES: [(i32, &str, Kind, bool); 23] = [
     (19, "long[]", Kind::Long, true),
     (20, "byte", Kind::Byte, false),
     (23, "boolean[]", Kind::Bool, true),
+    (24, "CharSequence[]", Kind::Loose(Loose::CharSequence), true),
     (
         25,
         "PersistableBundle",
@@ -48,16 +55,26 @@ const TYPES: [(i32, &str, Kind, bool); 23] = [
     (28, "double[]", Kind::Double, true),
     (29, "char", Kind::Char, false),
     (30, "short[]", Kind::Short, true),
-    (31, "float[]", Kind::Float, true),
-    (32, "char[]", Kind::Char, true),
+    (31, "char[]", Kind::Char, true),
+    (32, "float[]", Kind::Float, true),
 ];
 
 /// The types whose values have their length in front: maps, parcelables, lists, sparse arrays,
 /// arrays of parcelables and of objects, and what Java serializes.
-const WITH_LENGTH: [i32; 7] = [2, 4, LIST, 12, 16, 17, 21];
+const WITH_LENGTH: [i32; 7] = [2, PARCELABLE, LIST, 12, 16, 17, 21];
 
-pub fn has_length(number: i32) -> bool {
-    WITH_LENGTH.contains(&number)
+/// The class of a parcelable that is read: it holds a file.
+pub const FILE_CLASS: &str = "android.os.ParcelFileDescriptor";
+/// Its name in JSON.
+pub const FILE: &str = "ParcelFileDescriptor";
+
+pub fn has_length(number: i32, format: Format) -> bool {
+    WITH_LENGTH.contains(&number) && format.level() >= Level::A13
+}
+
+/// Whether a word follows a bundle that is not empty.
+pub fn has_flag(format: Format) -> bool {
+    format.level() >= Level::A16
 }
 
 /// The type of a value whose nullability its own format has.

@@ -2,12 +2,13 @@
 //! What is encoded is decoded again, and bytes that do not fit end with an error.
 use crate::aidl::Library;
 use crate::decode::Decoder;
-use crate::encode::{Encoder, Object, Parcel};
+use crate::encode::{Encoder, Format, Object, Parcel};
 use crate::scratch::Scratch;
 use crate::status;
 use crate::types::{Kind, Loose, Type};
 use crate::words;
 use anybinder_driver::abi::OBJECT_SIZE;
+use anybinder_driver::level::Level;
 use serde_json::{json, Value};
 
 const SOURCE: &str = "package t;
@@ -358,30 +359,44 @@ fn loose_values_that_do_not_fit_are_named() {
     }
 }
 
-/// As libbinder's PersistableBundle writes it; a body that is not understood is read as bytes.
+/// The bytes are those that AOSP's own classes write (android-all of Android 10, 13 and 16, run by
+/// `Aosp.java` of the tests): in the order of the hashes of the keys, from 13 on with the length of
+/// the list, and from 16 on with a word behind all.
 #[test]
-fn a_bundle_is_written_as_libbinder_does() {
-    let kind = Type::of(Kind::Loose(Loose::PersistableBundle));
-    let library = Library::default();
-    let mut encoder = Encoder {
-        parcel: Parcel::default(),
-        library: Some(&library),
-    };
-    encoder.value(&kind, &json!({"ab": 7}), 0).unwrap();
-    let words: [u32; 8] = [1, 24, 0x4c44_4e44, 1, 2, 0x0062_0061, 0, 1];
-    let bytes: Vec<u8> = words
-        .iter()
-        .chain(&[7])
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    assert_eq!(encoder.parcel.data, bytes);
-    let mut wrong = bytes.clone();
-    wrong[28] = 77;
-    let read = |bytes: &[u8]| Decoder::new(bytes, Some(&library)).value(&kind, 0);
-    assert_eq!(read(&bytes).unwrap(), json!({"ab": 7}));
-    let hex = "hex:010000000200000061006200000000004d00000007000000";
-    assert_eq!(read(&wrong).unwrap(), json!(hex));
-    for size in 0..bytes.len() {
-        assert!(read(&bytes[..size]).is_err(), "{size}");
+fn bundles_are_written_as_by_android() {
+    let value = json!({"ab": 7, "\u{ffff}zzzz": true, "b": ["x"]});
+    let list = "0300000001000000620000000b000000";
+    let rest = "\
+                010000000000000001000000780000000200000061006200000000000100000007000000\
+                05000000ffff7a007a007a007a0000000900000001000000";
+    for (level, size, length, flag) in [
+        (Level::A10, "4c000000", "", ""),
+        (Level::A13, "50000000", "10000000", ""),
+        (Level::A16, "50000000", "10000000", "00000000"),
+    ] {
+        let wanted = format!("01000000{size}424e444c{list}{length}{rest}{flag}");
+        let kind = Type::of(Kind::Loose(Loose::Bundle));
+        let library = Library::default();
+        let mut encoder = Encoder::new(&library, Format::Driver(level));
+        encoder.value(&kind, &value, 0).unwrap();
+        let bytes = encoder.parcel.data;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, wanted, "{level}");
+        let read = |bytes: &[u8]| {
+            let mut decoder = Decoder::new(bytes, Some(&library));
+            decoder.format = Format::Driver(level);
+            decoder.value(&kind, 0)
+        };
+        assert_eq!(read(&bytes).unwrap(), value);
+        let mut native = bytes.clone();
+        native[8] = b'D';
+        assert_eq!(read(&native).unwrap(), value);
+        // A body that is not understood is read as bytes.
+        let mut wrong = bytes.clone();
+        wrong[24] = 77;
+        assert!(read(&wrong).unwrap().is_string());
+        for size in 0..bytes.len() - 4 {
+            assert!(read(&bytes[..size]).is_err(), "{level} {size}");
+        }
     }
 }

@@ -44,6 +44,8 @@ pub enum Loose {
     PersistableBundle,
     Map,
     List,
+    /// Of values of the others only.
+    CharSequence,
 }
 
 /// A kind, and the arrays around it.
@@ -134,6 +136,7 @@ impl Kind {
             Kind::Loose(Loose::PersistableBundle) => "PersistableBundle",
             Kind::Loose(Loose::Map) => "Map",
             Kind::Loose(Loose::List) => "List",
+            Kind::Loose(Loose::CharSequence) => "CharSequence",
             _ => first_name(self, BUILT_IN.iter().chain(&WORDS)),
         }
     }

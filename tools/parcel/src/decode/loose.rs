@@ -2,8 +2,11 @@
 //! Reading bundles, maps and lists. What is not understood inside of a length is read as bytes.
 use super::{hex, Decoder, Outcome};
 use crate::budget::MAX_DEPTH;
-use crate::loose_types::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
+use crate::loose_types::{
+    self, FILE, FILE_CLASS, JAVA_MAGIC, NATIVE_MAGIC, NULL, PARCELABLE, UNREAD,
+};
 use crate::types::{Kind, Loose, Type};
+use anybinder_driver::parcel::put_string16;
 use serde_json::{json, Map, Value};
 
 impl Decoder<'_> {
@@ -33,6 +36,20 @@ impl Decoder<'_> {
                 Some(count) => Ok(self.each(count, |one| one.loose_value(depth + 1))?.into()),
                 None => Ok(Value::Null),
             },
+            Loose::CharSequence => self.char_sequence(),
+        }
+    }
+
+    /// A text of Java that may have spans, which are not read.
+    fn char_sequence(&mut self) -> Outcome {
+        let has_spans = self.word()? == 0;
+        let text = match self.format.level().is_legacy() {
+            true => self.string16()?.map_or(Value::Null, Value::from),
+            false => self.string8()?,
+        };
+        match has_spans && self.word()? != 0 {
+            true => Err("a text has spans, which are not read".to_string()),
+            false => Ok(text),
         }
     }
 
@@ -78,6 +95,10 @@ impl Decoder<'_> {
         let is_read = self.has_stopped || self.left() == 0;
         self.position = self.end;
         self.end = outer_end;
+        // A reader of Android takes what is missing at the end for 0.
+        if loose_types::has_flag(self.format) && self.left() > 0 {
+            self.word()?;
+        }
         match read {
             Ok(entries) if is_read => Ok(entries),
             _ => self.bytes_of(start, there),
@@ -117,13 +138,19 @@ impl Decoder<'_> {
         if number == NULL {
             return Ok(Value::Null);
         }
-        let length = match loose_types::has_length(number) {
+        let length = match loose_types::has_length(number, self.format) {
             true => self.count(1)?,
             false => None,
         };
         let start = self.position;
+        let mut class = Vec::new();
+        put_string16(&mut class, FILE_CLASS);
+        if number == PARCELABLE && self.data[start..self.end].starts_with(&class) {
+            self.take(class.len())?;
+            return Ok(json!({ FILE: self.file_body()? }));
+        }
         let Some((name, kind)) = loose_types::of_number(number) else {
-            let length = length.ok_or_else(|| {
+            let length = length.or(self.unread_length(number)).ok_or_else(|| {
                 format!("the value at byte {start} is of type {number}, whose size is not known")
             })?;
             self.take(length)?;
@@ -147,9 +174,21 @@ impl Decoder<'_> {
         })
     }
 
+    /// The size of a value that is not read and has no length in front: sizes of two numbers, and
+    /// sparse arrays of booleans.
+    fn unread_length(&self, number: i32) -> Option<usize> {
+        let count = self.data.get(self.position..self.position + 4)?;
+        let count = u32::from_le_bytes(count.try_into().ok()?);
+        match number {
+            22 => usize::try_from(count).ok()?.checked_mul(8)?.checked_add(4),
+            26 | 27 => Some(8),
+            _ => None,
+        }
+    }
+
     fn loose_typed(&mut self, kind: &Type, depth: usize) -> Outcome {
         match kind.kind {
-            Kind::Loose(kind) => self.loose_body(kind, depth),
+            Kind::Loose(loose) if kind.dimensions.is_empty() => self.loose_body(loose, depth),
             _ => self.value(kind, depth),
         }
     }

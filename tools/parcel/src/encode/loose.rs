@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writing bundles, maps and lists.
-use super::{element, hex_bytes, mismatch, Encoder, Misfit, Outcome, PREFIX_HEX};
+use super::{element, hex_bytes, mismatch, text, Encoder, Misfit, Outcome, PREFIX_HEX};
 use crate::budget::MAX_DEPTH;
-use crate::loose_types::{self, JAVA_MAGIC, NATIVE_MAGIC, NULL, UNREAD};
+use crate::loose_types::{self, FILE, FILE_CLASS, JAVA_MAGIC, NULL, PARCELABLE, UNREAD};
 use crate::types::{Kind, Loose, Type};
 use serde_json::{Number, Value};
 
@@ -20,6 +20,12 @@ fn of_number(number: &Number) -> i32 {
     }
 }
 
+/// What Java's `String.hashCode` gives.
+fn hash(key: &str) -> i32 {
+    let units = key.encode_utf16().map(i32::from);
+    units.fold(0, |hash, unit| hash.wrapping_mul(31).wrapping_add(unit))
+}
+
 impl Encoder<'_> {
     /// An argument or a field that is not null.
     pub(super) fn loose(&mut self, kind: Loose, value: &Value, depth: usize) -> Outcome {
@@ -33,8 +39,16 @@ impl Encoder<'_> {
         let misfit = || mismatch(Kind::Loose(kind).aidl_name(), value);
         match (kind, value) {
             (_, Value::Null) => self.parcel.word(NULL as u32),
-            (Loose::Bundle, _) => self.bundle(JAVA_MAGIC, value, depth)?,
-            (Loose::PersistableBundle, _) => self.bundle(NATIVE_MAGIC, value, depth)?,
+            (Loose::Bundle | Loose::PersistableBundle, _) => self.bundle(value, depth)?,
+            (Loose::CharSequence, _) => {
+                let given = text(Kind::Loose(kind).aidl_name(), value)?;
+                // It has no spans.
+                self.parcel.word(1);
+                match self.parcel.format.level().is_legacy() {
+                    true => self.parcel.string16(given),
+                    false => self.parcel.string8(given),
+                }
+            }
             (Loose::List, Value::Array(values)) => {
                 self.parcel.word(values.len() as u32);
                 for (index, one) in values.iter().enumerate() {
@@ -63,8 +77,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// * `magic`: what stands in front of the values
-    fn bundle(&mut self, magic: u32, value: &Value, depth: usize) -> Outcome {
+    fn bundle(&mut self, value: &Value, depth: usize) -> Outcome {
         let bytes = given_bytes(value);
         let given = match (&bytes, value.as_object()) {
             (None, Some(given)) if given.is_empty() => {
@@ -75,17 +88,22 @@ impl Encoder<'_> {
             (_, given) => given,
         };
         let at = self.begin_length();
-        self.parcel.word(magic);
+        self.parcel.word(JAVA_MAGIC);
         let start = self.parcel.data.len();
         self.parcel.data.extend(bytes.unwrap_or_default());
         if let Some(given) = given {
             self.parcel.word(given.len() as u32);
+            let mut given: Vec<_> = given.iter().collect();
+            given.sort_by_key(|(key, _)| hash(key));
             for (key, one) in given {
                 self.parcel.string16(key);
                 self.entry(key, one, depth)?;
             }
         }
         self.end_length(at, start);
+        if loose_types::has_flag(self.parcel.format) {
+            self.parcel.word(0);
+        }
         Ok(())
     }
 
@@ -138,19 +156,31 @@ impl Encoder<'_> {
             return written.map_err(|misfit| misfit.within(format_args!(".{name}")));
         }
         let unread = name.strip_prefix(UNREAD);
-        let number = unread.and_then(|number| number.parse().ok());
-        match (
-            number.filter(|one| loose_types::has_length(*one)),
-            given_bytes(value),
-        ) {
-            (Some(number), Some(bytes)) => {
-                self.parcel.word(number as u32);
-                self.parcel.word(bytes.len() as u32);
-                self.parcel.data.extend(bytes);
+        let number = unread.and_then(|number| number.parse::<i32>().ok());
+        match (number, given_bytes(value)) {
+            (Some(number), Some(bytes)) => self.body(number, |encoder| {
+                encoder.parcel.data.extend(bytes);
                 Ok(())
-            }
+            }),
+            (None, _) if name == FILE => self.body(PARCELABLE, |encoder| {
+                encoder.parcel.string16(FILE_CLASS);
+                encoder.file_body(value)
+            }),
             _ => Err(no_type(&Value::from(name))),
         }
+    }
+
+    /// The number of a type, and what `write` writes, with its length where it has one.
+    fn body(&mut self, number: i32, write: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        self.parcel.word(number as u32);
+        let has_length = loose_types::has_length(number, self.parcel.format);
+        let at = has_length.then(|| self.begin_length());
+        let start = self.parcel.data.len();
+        write(self)?;
+        if let Some(at) = at {
+            self.end_length(at, start);
+        }
+        Ok(())
     }
 
     fn numbered_value(
@@ -159,17 +189,12 @@ impl Encoder<'_> {
         value: &Value,
         depth: usize,
     ) -> Outcome {
-        self.parcel.word(number as u32);
-        let at = loose_types::has_length(number).then(|| self.begin_length());
-        let start = self.parcel.data.len();
-        match kind.kind {
-            Kind::Loose(kind) => self.loose_body(kind, value, depth)?,
-            _ => self.value(kind, value, depth)?,
-        }
-        if let Some(at) = at {
-            self.end_length(at, start);
-        }
-        Ok(())
+        self.body(number, |encoder| match kind.kind {
+            Kind::Loose(loose) if kind.dimensions.is_empty() => {
+                encoder.loose_body(loose, value, depth)
+            }
+            _ => encoder.value(kind, value, depth),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use anybinder_events::payload::Payload;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::encode::Format;
 use anybinder_parcel::header;
 use anybinder_parcel::method::{self, Answer};
 use anybinder_parcel::status::Exception;
@@ -100,7 +101,8 @@ impl Types<'_> {
         format!("does not fit {name} of {interface}: {err}")
     }
 
-    /// Reads by `read` what `payload` has from `start` on.
+    /// Reads by `read` what `payload` has from `start` on, in the newest format that it fits: a
+    /// call does not say of which Android it is.
     fn side<T>(
         &self,
         payload: &Payload,
@@ -108,18 +110,26 @@ impl Types<'_> {
         read: impl Fn(&Library, &Entry, &Called, &mut Decoder) -> Result<T, String>,
     ) -> Side<T> {
         let bytes = payload.bytes.get(start..).unwrap_or_default();
-        let mut decoder = Decoder::new(bytes, Some(self.library));
-        decoder.is_cut = payload.missing() > 0;
-        match read(self.library, &self.entry, &self.called, &mut decoder) {
-            Ok(_) if decoder.is_cut && !decoder.has_stopped() => {
-                Side::Bytes(Some(self.misfit("bytes are left over")))
-            }
-            Ok(value) => Side::Read {
-                value,
-                has_stopped: decoder.has_stopped(),
-            },
-            Err(err) => Side::Bytes(Some(self.misfit(&err))),
+        let mut misfit = None;
+        for format in Format::ALL {
+            let mut decoder = Decoder::new(bytes, Some(self.library));
+            decoder.is_cut = payload.missing() > 0;
+            decoder.format = format;
+            let err = match read(self.library, &self.entry, &self.called, &mut decoder) {
+                Ok(_) if decoder.is_cut && !decoder.has_stopped() => {
+                    "bytes are left over".to_string()
+                }
+                Ok(value) => {
+                    return Side::Read {
+                        value,
+                        has_stopped: decoder.has_stopped(),
+                    }
+                }
+                Err(err) => err,
+            };
+            misfit.get_or_insert(err);
         }
+        Side::Bytes(misfit.map(|err| self.misfit(&err)))
     }
 }
 

@@ -123,7 +123,7 @@ impl Arguments {
                 self.name
             ))),
             (true, None) => Ok((speaker, Format::Rpc)),
-            (false, _) => Ok((speaker, Format::of(speaker.level))),
+            (false, _) => Ok((speaker, Format::Driver(speaker.level))),
         }
     }
 }

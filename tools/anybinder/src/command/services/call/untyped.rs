@@ -165,7 +165,7 @@ fn send_unasked(
     let name = &arguments.name;
     let target = manager.find(name)?;
     let speaker = arguments.speaker(manager.speaker_of(name));
-    let parcel = write_arguments(&arguments.arguments, Format::of(speaker.level))?;
+    let parcel = write_arguments(&arguments.arguments, Format::Driver(speaker.level))?;
     manager.send_unasked((name, target, code), (interface, speaker), &parcel)?;
     let nothing = RawReply {
         size: 0,

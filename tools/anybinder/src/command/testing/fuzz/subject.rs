@@ -184,7 +184,7 @@ impl<'a> Subject<'a> {
     pub fn make(&mut self, interface: &Interface, attempt: &Attempt) -> Result<Option<Finding>> {
         let descriptor = interface.entry.descriptor();
         let mut parcel = self.speaker.call(STRICT_MODE, &descriptor);
-        let plan = attempt.parcel(interface, Format::of(self.speaker.level))?;
+        let plan = attempt.parcel(interface, Format::Driver(self.speaker.level))?;
         let files = self.manager.fill(&mut parcel, &plan, self.speaker.level)?;
         let is_oneway = attempt.is_oneway(interface);
         let mut outcome = self.call((self.handle, attempt.code, is_oneway), parcel)?;
