@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder graph`: which process calls which, and who has handles of whose objects, from the
 //! driver's own reports: as text, DOT, SVG, JSON, or a page for a browser.
-mod crossings;
 mod drawing;
 mod gone;
+mod layers;
 mod live;
 pub mod model;
 mod page;

@@ -11,8 +11,7 @@ use crate::command::observing::top::sample::{Sampler, Wanted};
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::interrupt;
 use anybinder_mount::context::Context;
-use std::fs::File;
-use std::io::Read;
+use rustix::rand::{getrandom, GetRandomFlags};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -26,8 +25,7 @@ const TOKEN_BYTES: usize = 16;
 /// A word that nobody can guess.
 fn token() -> Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
-    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.doing(|| "reading /dev/urandom".to_string())?;
+    getrandom(&mut bytes, GetRandomFlags::empty()).doing(|| "asking for a token".to_string())?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -41,14 +39,28 @@ struct Live<'a> {
     arguments: &'a Arguments,
     sampler: Sampler,
     gone: Gone,
-    /// The last look: when, and the graph.
-    last: Option<(Instant, Graph)>,
+    last: Option<Look>,
+}
+
+/// What readers are shown who ask at about the same time.
+struct Look {
+    taken: Instant,
+    graph: Graph,
+    page: Option<String>,
+    update: Option<String>,
+}
+
+/// A text that is made once.
+fn once(kept: &mut Option<String>, make: impl FnOnce() -> Result<String>) -> Result<String> {
+    if kept.is_none() {
+        *kept = Some(make()?);
+    }
+    Ok(kept.clone().unwrap_or_default())
 }
 
 impl Live<'_> {
-    fn graph(&mut self) -> Result<&Graph> {
-        let is_fresh = |(taken, _): &(Instant, Graph)| taken.elapsed() < FRESH;
-        if !self.last.as_ref().is_some_and(is_fresh) {
+    fn look(&mut self) -> Result<&mut Look> {
+        if !matches!(&self.last, Some(last) if last.taken.elapsed() < FRESH) {
             let mut graph = Graph::default();
             let sample = self.sampler.sample_seen(|look| {
                 let measured = Some(look.measured);
@@ -61,10 +73,18 @@ impl Live<'_> {
                 graph.without_manager();
             }
             graph.put_in_order();
-            self.last = Some((Instant::now(), graph));
+            if !self.arguments.only.is_empty() {
+                // What it names may come and go.
+                graph.keep_neighbours(&self.arguments.only);
+            }
+            self.last = Some(Look {
+                taken: Instant::now(),
+                graph,
+                page: None,
+                update: None,
+            });
         }
-        let (_, graph) = self.last.as_ref().expect("it was made");
-        Ok(graph)
+        Ok(self.last.as_mut().expect("it was made"))
     }
 
     fn answer(&mut self, asked: &Asked, token: &str) -> Result<Page> {
@@ -76,18 +96,17 @@ impl Live<'_> {
             let why = "the token is missing or wrong: take the address that was printed";
             return Ok(Page::refusal("403 Forbidden", why));
         }
-        let only = &self.arguments.only;
-        let mut graph = self.graph()?.clone();
-        if !only.is_empty() {
-            // What it names may come and go.
-            graph.keep_neighbours(only);
-        }
+        let look = self.look()?;
+        let graph = &look.graph;
         match asked.path.as_str() {
             "/" => Ok(Page::of(
                 "text/html; charset=utf-8",
-                page::live_html(&graph)?,
+                once(&mut look.page, || page::live_html(graph))?,
             )),
-            "/graph" => Ok(Page::of("application/json", page::update(&graph)?)),
+            "/graph" => Ok(Page::of(
+                "application/json",
+                once(&mut look.update, || page::update(graph))?,
+            )),
             _ => Ok(Page::refusal("404 Not Found", "the page is /")),
         }
     }
