@@ -17,14 +17,14 @@ installed-programs: $(INSTALL_BIN) $(INSTALL_LIBEXEC)
 # The programs of the archive, of this architecture and of others, by the names that uname has.
 ARCHS := $(sort $(TARGET) aarch64)
 STATIC := $(BIN)/static
-STATIC_PROGRAMS = $(addprefix $(STATIC)/,anybinder anybinderd)
+STATIC_PROGRAMS = $(addprefix $(STATIC)/,anybinder anybinderd libbinder_ndk.so.1)
 FOREIGN = $(patsubst aarch64,archive-arm64,$(filter-out $(TARGET),$(ARCHS)))
 
 ## archive: static programs for any Linux (ARCHS="x86_64 aarch64"), and wheels, in build/archive
 archive:
 	@scripts/setup build archive $(FOREIGN)
-	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(NDK_LIBRARY) $(BUILD)/copyright $(FOREIGN)
-	@packaging/archive $(BUILD)/archive $(VERSION) $(BUILD)/copyright $(NDK_LIBRARY) \
+	+@$(MAKE) --no-print-directory $(STATIC_PROGRAMS) $(BUILD)/copyright $(FOREIGN)
+	@packaging/archive $(BUILD)/archive $(VERSION) $(BUILD)/copyright \
 		$(foreach arch,$(ARCHS),$(arch)=$(if $(filter $(TARGET),$(arch)),$(STATIC),$(ARM64_BIN)/static))
 
 # A release tarball has it.

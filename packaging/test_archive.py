@@ -17,6 +17,7 @@ from building import TOP, built, variable
 
 ARCH = platform.machine()
 NAMES = ("anybinder", "anybinderd")
+LIBRARY = "libbinder_ndk.so.1"
 PYTHON = "/usr/bin/python3"
 
 
@@ -30,8 +31,7 @@ def output(*words, **how):
 def pack(out, **programs):
     """Makes the archive of the programs of each architecture. Returns its path."""
     version, = variable("VERSION")
-    library = built("build/lib/libbinder_ndk.so.1", "build/lib/libbinder_ndk.so.1")
-    output(f"{TOP}/packaging/archive", out, version, f"{TOP}/packaging/copyright.in", library,
+    output(f"{TOP}/packaging/archive", out, version, f"{TOP}/packaging/copyright.in",
            *(f"{arch}={directory}" for arch, directory in programs.items()))
     archive, = glob.glob(f"{out}/anybinder-*-linux.tar.xz")
     return archive
@@ -44,6 +44,7 @@ def packed(program, tmp_path_factory):
     for name in NAMES:
         (programs / name).write_text(f'#!/bin/sh\nexec {program(name)} "$@"\n', encoding="utf-8")
         (programs / name).chmod(0o755)
+    shutil.copy(built(f"build/lib/{LIBRARY}", f"build/lib/{LIBRARY}"), programs)
     pack(out, **{ARCH: programs, "other": programs})
     return out
 
@@ -68,8 +69,8 @@ def test_files_of_the_archive(packed):
     wanted = {"share/man/man1/anybinder-up.1", "share/man/man8/anybinderd.8",
               "share/bash-completion/completions/anybinder", "share/zsh/site-functions/_anybinder",
               "share/fish/vendor_completions.d/anybinder.fish", "python/anybinder/bus.py",
-              "LICENSES/copyright", "CHANGELOG.md", f"lib/{ARCH}/libbinder_ndk.so",
-              "include/android/binder_ibinder.h"}
+              "LICENSES/copyright", "CHANGELOG.md", "include/android/binder_ibinder.h",
+              f"lib/{ARCH}/libbinder_ndk.so", f"lib/other/{LIBRARY}"}
     assert wanted <= set(members)
     assert not [name for name in members if "__pycache__" in name]
     assert {member.uid for member in members.values()} == {0}
@@ -99,7 +100,7 @@ def test_pytest_finds_the_plugin_of_the_wheel(venv):
 @pytest.fixture
 def static():
     """The directory of the static programs."""
-    names = [f"build/bin/static/{name}" for name in NAMES]
+    names = [f"build/bin/static/{name}" for name in (*NAMES, LIBRARY)]
     return os.path.dirname([built(name, name) for name in names][0])
 
 

@@ -17,11 +17,14 @@ status=$?
 "$@" down
 exit $status"""
 
-FIRST_CALL = """set -- "$0" --mount /run/m --state-dir /run/s
+FIRST_CALL = """in_c=$1
+set -- "$0" --mount /run/m --state-dir /run/s
 "$@" --timeout 300 up
 "$@" demo-service &
 "$@" --timeout 300 wait anybinder.demo.IAddInts/default
 "$@" --timeout 300 call anybinder.demo.IAddInts/default 1 i32 1 i32 2
+"$@" run -- "$in_c" alone by.hand &
+"$@" run -- "$in_c" call by.hand
 "$@" --timeout 300 down"""
 
 
@@ -73,8 +76,15 @@ def test_real_clients_on_the_module(suite, guest):
 
 
 def test_archive(guest):
-    """Its programs, which need nothing of the root, serve a call."""
+    """Its programs, which need nothing of the root, serve a call; and a service and a client in C
+    use its library."""
     program = built("build/arm64/bin/static/anybinder", "archive-arm64")
-    done = subprocess.run(guest(1500, "sh", "-ec", FIRST_CALL, program), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+    static, in_c = f"{BIN}/static", f"{BIN}/ndk-by-hand"
+    subprocess.run(["aarch64-linux-gnu-gcc", "-std=gnu11", "-o", in_c, "-pthread",
+                    f"-I{TOP}/tools/ndk/include", f"{TOP}/tests/tools/ndk/by_hand.c",
+                    f"{static}/libbinder_ndk.so.1", f"-Wl,-rpath,{static}"], check=True)
+    words = guest(1500, "sh", "-ec", FIRST_CALL, program, in_c)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
     assert not done.returncode and "00000003" in done.stdout, done.stdout
+    assert "as it should be" in done.stdout, done.stdout
