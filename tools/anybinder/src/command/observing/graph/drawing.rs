@@ -367,8 +367,8 @@ mod tests {
         }
     }
 
-    /// Forests can be drawn without crossings, however their arrows point, and though some connections
-    /// are arrows both ways.
+    /// Forests can be drawn without crossings, however their arrows point, and though some
+    /// connections are arrows both ways.
     #[test]
     fn arrows_of_a_forest_do_not_cross() {
         let mut random = Random::new(7);
