@@ -389,6 +389,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_connected_stands_below_without_a_gap() {
+        let graph = graph(8, &[(1, 2), (3, 4), (5, 4), (6, 4), (3, 7), (8, 7), (4, 7)]);
+        let plan = Plan::new(&graph);
+        let end = |item: usize, side: f64| plan.rows[item] + side * plan.heights[item] / 2.0;
+        let bottom = f64::max(end(0, 1.0), end(1, 1.0));
+        let top = (2..8).map(|item| end(item, -1.0)).reduce(f64::min);
+        assert_eq!(top, Some(bottom));
+    }
+
+    #[test]
     fn a_graph_of_as_many_as_are_drawn_is_drawn_at_once() {
         let mut random = Random::new(3);
         let mut pid = || 1 + random.below(MAX_PROCESSES) as u32;

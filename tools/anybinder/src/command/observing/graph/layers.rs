@@ -17,6 +17,8 @@ pub struct Layout {
     pub routes: Vec<Vec<usize>>,
     /// Of each item, those that are connected with it.
     neighbours: Vec<Vec<usize>>,
+    /// What is connected, from top to bottom.
+    parts: Vec<Vec<usize>>,
 }
 
 impl Layout {
@@ -83,15 +85,16 @@ impl Layout {
             linked[pair[1]].insert(pair[0]);
         }
         let mut seen = vec![false; column_of.len()];
-        let parts: Vec<_> = (0..columns.len())
+        layout.parts = (0..columns.len())
             .map(|start| walk(start, &linked, &mut seen))
+            .filter(|part| !part.is_empty())
             .collect();
         layout.neighbours = linked
             .into_iter()
             .map(|one| one.into_iter().collect())
             .collect();
         // Each part begins at the left, below those before it.
-        for part in parts.iter().filter(|part| !part.is_empty()) {
+        for part in &layout.parts {
             let first = part.iter().map(|one| column_of[*one]).min().unwrap_or(0);
             let mut made = Vec::new();
             for item in part {
@@ -206,36 +209,53 @@ impl Layout {
     }
 
     /// How far down the middle of each item is: near the middle of its neighbours, with room for
-    /// its height.
+    /// its height, and each part below those before it.
     pub fn rows(&self, heights: &[f64]) -> Vec<f64> {
         let mut rows = vec![0.0; heights.len()];
-        for _ in 0..2 * SWEEPS {
-            for column in &self.columns {
-                let wanted: Vec<f64> = column
-                    .iter()
-                    .map(|item| {
-                        let others = &self.neighbours[*item];
-                        let sum: f64 = others.iter().map(|one| rows[*one]).sum();
-                        if others.is_empty() {
-                            rows[*item]
-                        } else {
-                            sum / others.len() as f64
-                        }
-                    })
-                    .collect();
-                let apart = |at: usize| (heights[column[at - 1]] + heights[column[at]]) / 2.0;
-                let (mut down, mut up) = (wanted.clone(), wanted);
-                for at in 1..column.len() {
-                    down[at] = down[at].max(down[at - 1] + apart(at));
-                    let at = column.len() - at;
-                    up[at - 1] = up[at - 1].min(up[at] - apart(at));
+        let mut bottom = 0.0;
+        for part in &self.parts {
+            let own: BTreeSet<usize> = part.iter().copied().collect();
+            let of_part = |column: &Vec<usize>| -> Vec<usize> {
+                let items = column.iter().copied();
+                items.filter(|item| own.contains(item)).collect()
+            };
+            let columns: Vec<_> = self.columns.iter().map(of_part).collect();
+            for _ in 0..2 * SWEEPS {
+                for column in &columns {
+                    self.settle(column, heights, &mut rows);
                 }
-                for (at, item) in column.iter().enumerate() {
-                    rows[*item] = (down[at] + up[at]) / 2.0;
-                }
+            }
+            let tops = part.iter().map(|item| rows[*item] - heights[*item] / 2.0);
+            let down = bottom - tops.fold(f64::INFINITY, f64::min);
+            for item in part {
+                rows[*item] += down;
+                bottom = bottom.max(rows[*item] + heights[*item] / 2.0);
             }
         }
         rows
+    }
+
+    /// Moves each item of a column to the middle of its neighbours, as far as the others leave room.
+    fn settle(&self, column: &[usize], heights: &[f64], rows: &mut [f64]) {
+        let mut wanted = Vec::new();
+        for item in column {
+            let others = &self.neighbours[*item];
+            let sum: f64 = others.iter().map(|one| rows[*one]).sum();
+            wanted.push(match others.len() {
+                0 => rows[*item],
+                count => sum / count as f64,
+            });
+        }
+        let apart = |at: usize| (heights[column[at - 1]] + heights[column[at]]) / 2.0;
+        let (mut down, mut up) = (wanted.clone(), wanted);
+        for at in 1..column.len() {
+            down[at] = down[at].max(down[at - 1] + apart(at));
+            let at = column.len() - at;
+            up[at - 1] = up[at - 1].min(up[at] - apart(at));
+        }
+        for (at, item) in column.iter().enumerate() {
+            rows[*item] = (down[at] + up[at]) / 2.0;
+        }
     }
 }
 
