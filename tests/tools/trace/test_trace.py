@@ -159,6 +159,10 @@ def test_it_lets_others_go_first_and_keeps_their_names(bus):
     with bus.started("trace", "--json", stderr=None) as tracer:
         if not subprocess.run(shlex.split("chrt -i 0 chrt -o 0 true"), check=False).returncode:
             until(lambda: os.SCHED_IDLE in map(os.sched_getscheduler, children_of(tracer.pid)))
+            # The thread that reads the events goes before others.
+            assert -10 in [os.getpriority(os.PRIO_PROCESS, int(thread))
+                           for pid in children_of(tracer.pid)
+                           for thread in os.listdir(f"/proc/{pid}/task")]
         # More than a pipe holds: nothing is shown until it is read.
         bus.tool("ping", "manager", "--count", "5000", "--quiet")
         bus.execute(*caller(1))
