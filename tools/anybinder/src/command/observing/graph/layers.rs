@@ -235,7 +235,7 @@ impl Layout {
         rows
     }
 
-    /// Moves each item of a column to the middle of its neighbours, as far as the others leave room.
+    /// Moves each item of a column to the middle of its neighbours, as far as there is room.
     fn settle(&self, column: &[usize], heights: &[f64], rows: &mut [f64]) {
         let mut wanted = Vec::new();
         for item in column {
