@@ -2,9 +2,9 @@
 """The commands that call services: by .aidl files, by words, and `ping`."""
 import json
 import os
-import signal
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 

@@ -94,13 +94,7 @@ impl Plan<'_> {
             let count = label.lines().count().max(arrows) + 1;
             *height = count as f64 * LINE_HEIGHT + MARGIN;
         }
-        let mut rows = layout.rows(&heights);
-        let top = rows
-            .iter()
-            .zip(&heights)
-            .map(|(row, height)| row - height / 2.0);
-        let top = top.reduce(f64::min).unwrap_or(0.0) - MARGIN / 2.0;
-        rows.iter_mut().for_each(|row| *row -= top);
+        let rows = layout.rows(&heights, MARGIN / 2.0);
         let mut plan = Plan {
             edges,
             layout,

@@ -210,9 +210,11 @@ impl Layout {
 
     /// How far down the middle of each item is: near the middle of its neighbours, with room for
     /// its height, and each part below those before it.
-    pub fn rows(&self, heights: &[f64]) -> Vec<f64> {
+    ///
+    /// * `top`: where the first part begins
+    pub fn rows(&self, heights: &[f64], top: f64) -> Vec<f64> {
         let mut rows = vec![0.0; heights.len()];
-        let mut bottom = 0.0;
+        let mut bottom = top;
         for part in &self.parts {
             let own: BTreeSet<usize> = part.iter().copied().collect();
             let of_part = |column: &Vec<usize>| -> Vec<usize> {

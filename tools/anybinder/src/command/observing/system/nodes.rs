@@ -116,6 +116,14 @@ pub fn own_handles<'a>(
     processes.iter().filter(own).flat_map(|one| &one.handles)
 }
 
+/// The objects of all processes, in a report of the driver.
+fn objects(processes: &[Process], device: &str) -> Vec<u64> {
+    let of_device = processes.iter().filter(|one| one.context == device);
+    of_device
+        .flat_map(|process| process.nodes.iter().map(|node| node.id))
+        .collect()
+}
+
 /// The names of nodes. Without a service manager, or without the right to ask it, there are none.
 pub struct Nodes {
     device: String,
@@ -173,29 +181,23 @@ impl Nodes {
         std::mem::take(&mut self.are_new).then(|| self.interfaces())
     }
 
-    fn objects(&self, processes: &[Process]) -> Vec<u64> {
-        let of_device = processes.iter().filter(|one| one.context == self.device);
-        of_device
-            .flat_map(|process| process.nodes.iter().map(|node| node.id))
-            .collect()
-    }
-
     /// Looks for new services if there are new objects; `state` reads the driver's report.
     /// Returns the report that the names fit.
     pub fn update(&mut self, state: impl Fn() -> Result<Vec<Process>>) -> Result<Vec<Process>> {
         let mut processes = state()?;
-        let objects = self.objects(&processes);
+        let now = objects(&processes, &self.device);
         // A service that was restarted is missed at once.
-        let is_dead = self.names.keys().any(|node| !objects.contains(node));
+        let is_dead = self.names.keys().any(|node| !now.contains(node));
         let is_due = is_dead || self.last.elapsed() >= INTERVAL;
         let Some(services) = &mut self.services else {
             return Ok(processes);
         };
-        if is_due && objects != self.seen {
+        if is_due && now != self.seen {
             self.last = Instant::now();
             services.look_up(true);
             self.are_new = true;
             processes = state()?;
+            self.seen = objects(&processes, &self.device);
         }
         // What services have said of their interfaces by now.
         self.are_new |= services.collect(Duration::ZERO);
@@ -204,9 +206,6 @@ impl Nodes {
         self.names = own_handles(&processes, &self.device)
             .filter_map(known)
             .collect();
-        if is_due && objects != self.seen {
-            self.seen = self.objects(&processes);
-        }
         Ok(processes)
     }
 }
