@@ -111,13 +111,18 @@ def enter_context(context: str) -> None:
     pathlib.Path("/proc/self/attr/current").write_text(context, encoding="ascii")
 
 
-def _become(uid: int | None, context: str | None) -> None:
+def become(uid: int) -> None:
+    """Makes this process, which is root's, one of a user and the group of the same number."""
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+
+
+def _prepare(uid: int | None, context: str | None) -> None:
     if context is not None:
         enter_context(context)
     if uid:
-        os.setgroups([])
-        os.setgid(uid)
-        os.setuid(uid)
+        become(uid)
     # Those that the child starts itself end with it: they are of its group.
     os.setpgid(0, 0)
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -139,7 +144,7 @@ def fork(function: Callable[..., Any], *args: Any, uid: int | None = None,
         return pid
     status = 1
     try:
-        _become(uid, context)
+        _prepare(uid, context)
         function(*args)
         status = 0
     except BaseException:    # pylint: disable=broad-except

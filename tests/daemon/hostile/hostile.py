@@ -130,13 +130,6 @@ def every(seconds, function):
         thread.join()
 
 
-def become(uid):
-    """Makes this process one of that user."""
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-
-
 def unless_it_has_ended(function, *args):
     """Calls it; that the daemon has ended is no error."""
     try:

@@ -10,9 +10,9 @@ import threading
 import time
 
 from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
-from anybinder.process import until
+from anybinder.process import become, until
 from hanging_files import READ
-from hostile import ATTACKER, become, wait_for
+from hostile import ATTACKER, wait_for
 from test_bound import bound
 from test_files import CALL_ON_STACK, attacked, machine_code, send_to_the_attacker, wait_in
 from test_replacing import hand_over

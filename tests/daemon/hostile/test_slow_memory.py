@@ -30,7 +30,7 @@ from anybinder.driver import (
     free_buffer,
     ioctl,
 )
-from anybinder.process import program
+from anybinder.process import become, program
 
 UFFDIO_COPY = 0xC028AA03
 MADV_DONTNEED = 4
@@ -82,7 +82,7 @@ def watched_memory(pages):
 
 def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
     uffd, _memory, address = watched_memory(threads)
-    hostile.become(uid)
+    become(uid)
     client = Client(path)
     for i in range(threads):
         threading.Thread(target=write_for_ever, args=(client, address + i * PAGE, count),
@@ -114,7 +114,7 @@ def test_slow_users_are_served_in_turn():
 def hang_workers(ready, path, uid, count):
     """One worker after the other waits for a page that does not come."""
     _uffd, _memory, address = watched_memory(count)
-    hostile.become(uid)
+    become(uid)
     client = Client(path)
 
     def write(page):
@@ -213,7 +213,7 @@ def use_slow_memory(client, uffd, address, until):
 def wait_with_absent_memory(ready, path):
     """For a call, which the daemon cannot write where it is to be."""
     _uffd, _memory, address = watched_memory(1)
-    hostile.become(hostile.ATTACKER)
+    become(hostile.ATTACKER)
     client = begin_to_wait(path)
     ready()
     client.write_read(b"", 256, read_at=address)
@@ -221,7 +221,7 @@ def wait_with_absent_memory(ready, path):
 
 def attack_the_lane(ready, path, go, way):
     uffd, _memory, address = watched_memory(2)
-    hostile.become(hostile.ATTACKER)
+    become(hostile.ATTACKER)
     client = Client(path)
     client.become_manager()
     ready()
