@@ -221,8 +221,8 @@ static inline int host_map_copy(struct host_map *map, size_t off, struct host_th
 				u64 src, size_t size);
 static inline void host_map_zero(struct host_map *map, size_t off, size_t size);
 /*
- * The stores to this range are about to be delivered to the process. A host whose
- * stores are visible at once does nothing. [sleeps]
+ * The stores to this range, which may be empty, are about to be delivered to the process.
+ * A host whose stores are visible at once does nothing. [sleeps]
  */
 static inline void host_map_publish(struct host_map *map, size_t off, size_t size);
 

@@ -27,8 +27,7 @@ void binder_secctx_put(struct binder_secctx *secctx)
 int binder_secctx_store(const struct binder_secctx *secctx, struct binder_alloc *alloc,
 			const struct binder_buffer *buffer, u64 *address)
 {
-	size_t end = binder_buffer_extra_off(buffer) + binder_buffer_align(buffer->extra_size);
-	size_t off = end - secctx->room;
+	size_t off = binder_buffer_end(buffer) - secctx->room;
 	int err = 0;
 
 	host_map_zero(&alloc->map, off, secctx->room);

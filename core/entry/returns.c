@@ -340,7 +340,8 @@ static int deliver_transaction(struct reader *r, struct binder_work *work)
 		return handle_files_error(r, t, err);
 	if (!t->is_reply)
 		binder_inherit_priority(thread, t, t->buffer->target_node);
-	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off, t->buffer->range.size);
+	host_map_publish(&thread->proc->alloc.map, t->buffer->range.off,
+			 binder_buffer_end(t->buffer) - t->buffer->range.off);
 	host_trace_txn_received(t->debug_id);
 	if (!t->is_reply)
 		binder_inherit_trace(thread, t);

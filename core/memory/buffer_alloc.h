@@ -141,6 +141,12 @@ static inline size_t binder_buffer_extra_off(const struct binder_buffer *b)
 	return binder_buffer_offsets_off(b) + binder_buffer_align(b->offsets_size);
 }
 
+/* Behind the last section: an empty buffer takes space without one. */
+static inline size_t binder_buffer_end(const struct binder_buffer *b)
+{
+	return binder_buffer_extra_off(b) + binder_buffer_align(b->extra_size);
+}
+
 static inline void binder_trace_buffer(enum host_trace_buffer event, const struct binder_buffer *b)
 {
 	host_trace_buffer(event, b->debug_id, b->data_size, b->offsets_size, b->extra_size);

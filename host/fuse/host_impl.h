@@ -283,7 +283,7 @@ static inline void host_map_zero(struct host_map *map, size_t off, size_t size)
 
 static inline void host_map_publish(struct host_map *map, size_t off, size_t size)
 {
-	if (map->backing_id < 0)
+	if (size && map->backing_id < 0)
 		map_publish(map, off, size);
 }
 

@@ -229,6 +229,6 @@ void map_publish(struct host_map *map, size_t off, size_t size)
 	else if (map->proc->bound)
 		bound_buffer_publish(map, memory, off, size);
 	/* the kernel keeps only whole pages */
-	else if (size)
+	else
 		session_notify_store(map->proc->nodeid, start, memory + start, end - start);
 }
