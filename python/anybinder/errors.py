@@ -11,9 +11,16 @@ import json
 class BinderError(Exception):
     """Any of these."""
 
-    def spec(self) -> str:
-        """How `anybinder fake` is told of it."""
+    def step(self) -> dict:
+        """How a service answers with it, as `anybinder fake` is told."""
         raise TypeError(f"{self!r} is nothing that a service can answer")
+
+    def spec(self) -> str:
+        """The same as it is typed."""
+        step = self.step()
+        name = step.get("exception", "status")
+        given = [step[key] for key in ("status", "code", "message") if step.get(key) is not None]
+        return f"!{name}({', '.join(map(json.dumps, given))})" if given else f"!{name}"
 
 
 class AidlException(BinderError):
@@ -23,9 +30,8 @@ class AidlException(BinderError):
         super().__init__(message)
         self.message = message
 
-    def spec(self) -> str:
-        text = "" if self.message is None else f"({json.dumps(self.message)})"
-        return f"!{type(self).__name__}{text}"
+    def step(self) -> dict:
+        return {"exception": type(self).__name__, "message": self.message}
 
 
 class ServiceSpecific(AidlException):
@@ -41,9 +47,8 @@ class ServiceSpecific(AidlException):
     def __str__(self) -> str:
         return f"{self.code}, {self.message}"
 
-    def spec(self) -> str:
-        text = "" if self.message is None else f", {json.dumps(self.message)}"
-        return f"!ServiceSpecific({self.code}{text})"
+    def step(self) -> dict:
+        return {**super().step(), "code": self.code}
 
 
 class Status(BinderError):
@@ -60,8 +65,8 @@ class Status(BinderError):
     def __str__(self) -> str:
         return f"{self.message} ({self.number})"
 
-    def spec(self) -> str:
-        return f"!status({self.number})"
+    def step(self) -> dict:
+        return {"status": self.number}
 
 
 class Unanswered(BinderError):

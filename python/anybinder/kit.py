@@ -196,28 +196,33 @@ def _message(text: str) -> str:
 
 class _Answering:
     """What answers calls as told, and remembers which came."""
+    _process: _Process
 
     def __init__(self) -> None:
+        self._of: dict = {}    # the member of a line that says which object is meant
         self._calls: list[Call] = []
         # As they came: nobody waits until they are read.
         self._texts_of_calls: collections.deque[bytes] = collections.deque()
         self._functions: dict[str, Callable] = {}
-
-    def _process_of(self) -> _Process:
-        raise NotImplementedError
-
-    def _of(self) -> dict:
-        """The member of a line that says which object is meant."""
-        return {}
+        self._answers: dict[str, str] = {}
 
     @property
     def calls(self) -> list[Call]:
         """The calls that came so far, in their order."""
         with contextlib.suppress(errors.Unanswered):
-            self._process_of().ask(flush=True)
+            self._process.ask(flush=True)
         while self._texts_of_calls:
             self._calls.append(Call.of(self._texts_of_calls.popleft()))
         return list(self._calls)
+
+    def _text(self, method: str, values: Sequence[Any], after: float = 0) -> str:
+        """Answers as `anybinder fake` reads them."""
+        self._functions.pop(method, None)
+        if len(values) == 1 and callable(values[0]) and not isinstance(values[0], type):
+            self._functions[method] = values[0]
+            return "!ask"
+        before = f"!after({after}s) " if after else ""
+        return " !then ".join(before + _spec(value) for value in values or (None,))
 
     def answers(self, method: str, *values: Any, after: float = 0) -> None:
         """What the next calls of a method are answered with; the last value is for all that follow.
@@ -226,18 +231,9 @@ class _Answering:
             arguments by their names and returns a result, or raises an exception
         after: seconds from the call to the answer
         """
-        if len(values) == 1 and callable(values[0]) and not isinstance(values[0], type):
-            self._functions[method] = values[0]
-            text = "!ask"
-        else:
-            self._functions.pop(method, None)
-            before = f"!after({after}s) " if after else ""
-            text = " !then ".join(before + _spec(value) for value in values or (None,))
-        self._process_of().ask(answers={method: text}, **self._of())
-        self._keep(method, text)
-
-    def _keep(self, method: str, text: str) -> None:
-        """Told of an answer that is set."""
+        text = self._text(method, values, after)
+        self._process.ask(answers={method: text}, **self._of)
+        self._answers[method] = text
 
     def raises(self, method: str, error: errors.BinderError | type) -> None:
         """A method answers with an exception from now on."""
@@ -250,20 +246,15 @@ class _Answering:
             threading.Thread(target=self._answer, args=args, daemon=True).start()
 
     def _answer(self, process: _Process, call: Call) -> None:
-        function = self._functions.get(call.method)
-        step: dict = {"status": "UNKNOWN_TRANSACTION"}
-        if function:
-            try:
-                step = {"result": _plain(function(**call.arguments))}
-            except errors.ServiceSpecific as error:
-                step = {"exception": "ServiceSpecific", "code": error.code,
-                        "message": error.message}
-            except errors.AidlException as error:
-                step = {"exception": type(error).__name__, "message": error.message}
-            except errors.Status as error:
-                step = {"status": error.number}
-            except Exception as error:    # pylint: disable=broad-except
-                step = {"exception": "IllegalState", "message": f"{call.method}: {error!r}"}
+        try:
+            function = self._functions.get(call.method)
+            if not function:
+                raise errors.UnknownTransaction()
+            step = {"result": _plain(function(**call.arguments))}
+        except (errors.AidlException, errors.Status) as error:
+            step = error.step()
+        except Exception as error:    # pylint: disable=broad-except
+            step = errors.IllegalState(f"{call.method}: {error!r}").step()
         with contextlib.suppress(OSError):
             process.write({"answer": call.number, **step})
 
@@ -276,26 +267,15 @@ class Fake(_Answering):
         self.name = name
         self._binder = binder
         self._words = list(words)
-        self._texts: dict[str, str] = {}
-        for method, value in answers.items():
-            is_function = callable(value) and not isinstance(value, type)
-            self._texts[method] = "!ask" if is_function else _spec(value)
-            if is_function:
-                self._functions[method] = value
+        self._answers = {method: self._text(method, [value]) for method, value in answers.items()}
         self._process = self._start()
 
     def _start(self) -> _Process:
-        answers = [f"{method}={text}" for method, text in self._texts.items()]
+        answers = [f"{method}={text}" for method, text in self._answers.items()]
         process = _Process(self._binder.bus, self._came, *self._words, self.name, *answers)
         process.read_always()
         self._binder.look_up_anew()
         return process
-
-    def _process_of(self) -> _Process:
-        return self._process
-
-    def _keep(self, method: str, text: str) -> None:
-        self._texts[method] = text
 
     def reference(self) -> str:
         """What it is as a value: its name."""
@@ -379,20 +359,13 @@ class Callback(_Answering):
     def __init__(self, process: _Process, interface: str, answers: dict[str, Any]):
         super().__init__()
         self._process = process
-        made = process.ask(object={"interface": interface})
-        self._number = made["object"]
+        self._of = {"of": process.ask(object={"interface": interface})["object"]}
         for method, value in answers.items():
             self.answers(method, value)
 
-    def _process_of(self) -> _Process:
-        return self._process
-
-    def _of(self) -> dict:
-        return {"of": self._number}
-
     def reference(self) -> dict:
         """What it is as a value."""
-        return {"object": self._number}
+        return {"object": self._of["of"]}
 
 
 class Binder:
