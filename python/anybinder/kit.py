@@ -31,22 +31,22 @@ from .call import Command
 from .process import PATIENCE_S, until
 
 
-class _Text(str):
-    """An answer as `anybinder fake` reads it."""
+class Typed(str):
+    """An answer as it is typed for `anybinder fake`, which lists what else may be in one."""
 
 
-DEAD = _Text("!dead")    # an answer: the process ends without a reply
+DEAD = Typed("!dead")    # an answer: the process ends without a reply
 
 
 def dies_behind(value: Any = None) -> str:
     """An answer: the process ends behind the reply."""
-    return _Text(f"{_spec(value)} !dies")
+    return Typed(f"{_spec(value)} !dies")
 
 
 def out(result: Any = None, **arguments: Any) -> str:
     """An answer: a result, and what arguments return."""
     given = ", ".join(f"{name}={_spec(value)}" for name, value in arguments.items())
-    return _Text(f"{_spec(result)} !out({given})")
+    return Typed(f"{_spec(result)} !out({given})")
 
 
 @dataclasses.dataclass
@@ -85,7 +85,7 @@ def _plain(value: Any) -> Any:
 
 def _spec(value: Any) -> str:
     """An answer as `anybinder fake` reads it."""
-    if isinstance(value, _Text):
+    if isinstance(value, Typed):
         return value
     if isinstance(value, errors.BinderError):
         return value.spec()
@@ -107,7 +107,7 @@ class _Process:
         self.answers: dict[int | None, dict] = {}
         self.writing = threading.Lock()
         self.turn = threading.Condition()
-        self.is_read = self.is_serving = self.has_ended = False
+        self.is_read = self.is_always_read = self.is_serving = self.has_ended = False
         self.rest = b""
         with tempfile.TemporaryFile("w+") as said:
             self.process = subprocess.Popen(
@@ -123,6 +123,9 @@ class _Process:
 
     def read_always(self) -> None:
         """Reads also where nobody waits for a line, from now on."""
+        if self.is_always_read:
+            return
+        self.is_always_read = True
         threading.Thread(target=self._read_until, args=(lambda: False,), daemon=True).start()
 
     def _read_until(self, is_done: Callable[[], Any]) -> None:
@@ -401,18 +404,18 @@ class Binder:
 
     def fake(self, name: str, *, aidl: Any = None, interface: str | None = None,
              answers_file: str | None = None, recording: str | None = None,
-             **answers: Any) -> Fake:
+             threads: int | None = None, **answers: Any) -> Fake:
         """Registers a service.
 
         name: as which; its interface is what stands before a `/`, or the only one of @aidl
-        answers_file, recording: of `anybinder fake --answers` and `--from`
+        answers_file, recording, threads: of `anybinder fake --answers`, `--from` and `--threads`
         answers: by methods, see Fake.answers(). Another method is not known to the service, unless
             it returns nothing
         """
         words = [*self._words(aidl)]
         for option, value in (("--interface", interface), ("--answers", answers_file),
-                              ("--from", recording)):
-            words += [option, value] if value else []
+                              ("--from", recording), ("--threads", threads)):
+            words += [option, str(value)] if value else []
         fake = Fake(self, name, words, answers)
         self._stack.callback(fake.dies)
         return fake
