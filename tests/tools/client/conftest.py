@@ -4,8 +4,9 @@ import functools
 import tempfile
 
 import pytest
+from anybinder.kit import Binder
 
-from peers import PeerBus
+from peers import AIDL, PeerBus
 
 # One processor: `top` traces (see tests/tools/trace/conftest.py).
 VM = functools.partial(pytest.mark.vm, "6.12", smp=1, timeout=1500)
@@ -32,3 +33,10 @@ def bus(served_bus):
     with tempfile.TemporaryDirectory(prefix="anybinder-client-") as served_bus.scratch:
         yield served_bus
         served_bus.stop(*[one for one in served_bus.running if one not in before])
+
+
+@pytest.fixture
+def binder(bus):    # pylint: disable=redefined-outer-name
+    """Fakes and clients on it."""
+    with Binder(AIDL, bus) as made:
+        yield made

@@ -12,6 +12,7 @@ from anybinder.driver import DUMP, SHELL, TF_ONE_WAY, Bytes
 from anybinder.parcel import Parcel, Reader
 from anybinder.process import program
 from anybinder.service import Server, served
+from anybinder.servicemanager import Client
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PEER = "anybinder.test.IPeer/default"
@@ -87,6 +88,15 @@ class PeerBus(Bus):
         client = self.command("call", "--aidl", AIDL, name, "maxConcurrent", "60000")
         yield service
         self.stop(client, service)
+
+    @contextlib.contextmanager
+    def death_of(self, name):
+        """A client is told of the death of the service, which dies meanwhile."""
+        with Client(self.path()) as client:
+            handle = client.find(name)
+            client.watch(handle)
+            yield
+            assert client.wait_death() and client.dead == [handle]
 
 
 # ---- services with one thread ------------------------------------------------------------------

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`anybinder bridge`: services of one context in another."""
-import tempfile
-
 import pytest
 from anybinder.process import children_of, until
-from anybinder.servicemanager import Client
 
 from peers import PEER, PeerBus, contains
 
@@ -12,10 +9,9 @@ HERE = "anybinder.test.IPeer/here"
 
 
 @pytest.fixture(scope="module")
-def there(programs):    # pylint: disable=unused-argument
-    """Another bus, with a service."""
-    with PeerBus(managers="binder") as other, \
-            tempfile.TemporaryDirectory(prefix="anybinder-bridge-") as other.scratch:
+def there(served_bus):
+    """Another bus on the same driver, with a service."""
+    with PeerBus(managers="binder", driver="kernel" if served_bus.is_kernel else "daemon") as other:
         yield other
         other.stop(*other.running)
 
@@ -27,7 +23,7 @@ def begin(bus, there, *names):    # pylint: disable=redefined-outer-name
     return process
 
 
-def test_calls_from_another_context(bus, there):    # pylint: disable=redefined-outer-name
+def test_calls_from_another_context(bus, binder, there):    # pylint: disable=redefined-outer-name
     there.serve(HERE)
     process = begin(bus, there, HERE)
 
@@ -39,6 +35,9 @@ def test_calls_from_another_context(bus, there):    # pylint: disable=redefined-
     assert len(ask("readFiles", f'["{notes}", "{notes}"]')) > 2
     contains(ask("openText", "x"), '"path":"/memfd:')
     contains(ask("callBack", "new", "7"), "7")
+    callback = binder.callback("anybinder.test.ICallback")
+    binder.client(HERE).callBackLater(callback, 2)
+    until(lambda: [one.arguments["value"] for one in callback.calls] == [0, 1])
     # Between the contexts and back, in threads that wait.
     assert ask("bounce", HERE, PEER, "5") == "5"
     contains(ask("echoBinder", PEER), '"handle":')
@@ -54,11 +53,8 @@ def test_deaths_and_new_lives_cross(bus, there):    # pylint: disable=redefined-
     service = there.serve(name)
     process = begin(bus, there, name)
     first = children_of(process.pid)
-    with Client(bus.path()) as client:
-        handle = client.find(name)
-        client.watch(handle)
+    with bus.death_of(name):
         there.stop(service)
-        assert client.wait_death() and client.dead == [handle]
     there.serve(name)
     contains(process.stdout.readline(), "bridged from")
     assert bus.ask("add", "1", "1", name=name) == "2" and children_of(process.pid) != first

@@ -8,65 +8,42 @@ import struct
 import time
 
 import pytest
+from anybinder import errors
 from anybinder.driver import TF_ONE_WAY, Failed
-from anybinder.parcel import Parcel, Reader
+from anybinder.parcel import Parcel
 from anybinder.process import PATIENCE_S, as_user, children_of, until
 from anybinder.service import service
 from anybinder.servicemanager import Client
 
 from peers import AIDL, PEER, contains
 
-OTHER = "anybinder.test.IPeer/other"
-with open("/proc/self/comm", encoding="ascii") as comm:
-    COMM = comm.read().strip()
-RAW, DEAD, PERMISSION_DENIED = "test.IRaw", -32, -1
+NAME, OTHER = "anybinder.test.IPeer/fake", "anybinder.test.IPeer/other"
 
 
-def begin(bus, *words, name=PEER):
-    """The command, which stands before the service."""
-    process = bus.command("disturb", name, *words)
-    line = process.stdout.readline()
-    contains(line, f"{name} is disturbed by process")
-    return process
+@pytest.fixture(name="fake")
+def make_fake(binder):
+    """A service whose method `add` returns a number."""
+    return binder.fake(NAME, add=42)
 
 
-@contextlib.contextmanager
-def disturbed(bus, *words, name=PEER):
-    """The command, until it is interrupted; gives the pid of the process before the service."""
-    process = begin(bus, *words, name=name)
-    yield children_of(process.pid)[0]
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0, output
-    contains(output, f"{name} is itself again")
+@pytest.fixture(name="peer")
+def make_peer(binder, fake):    # pylint: disable=unused-argument
+    """A client of it."""
+    return binder.client(NAME)
 
 
-@contextlib.contextmanager
-def raw_service(bus, answers=None):
-    """A service whose first method answers with a number, and a client of it; gives a function that
-    calls a method."""
-    answers = answers or {1: Parcel().i32(0).i32(42), 2: b""}
-    with service(bus.path(), RAW, RAW, answers) as running, Client(bus.path()) as client:
-        def call(code=1, flags=0):
-            handle = client.find(RAW)
-            parcel = Parcel(descriptor=RAW)
-            return client.release(client.transact(handle, code, parcel, flags)).data
-        call.client, call.service = client, running
-        yield call
-
-
-def status_of(call, *words):
-    """The status that a call fails with, None if it does not."""
+def add(peer):
+    """What a call returns, or which error it fails with."""
     try:
-        call(*words)
-        return None
-    except Failed as failed:
-        return failed.args[0]
+        return peer.add(1, 2)
+    except errors.BinderError as error:
+        return type(error)
 
 
-def test_all_else_is_passed_on(bus):
+def test_all_else_is_passed_on(bus, binder):
     bus.serve(OTHER)
-    with disturbed(bus, "--method", "99", "--fail", "DEAD_OBJECT") as pid:
+    with binder.disturb(PEER, method=99, fail="DEAD_OBJECT") as process:
+        pid, = children_of(process.pid)
         assert bus.ask("add", "2", "40") == "42"
         assert bus.ask("callingPid") == str(pid)
         contains(bus.ask("echoBinder", PEER), '"handle":')
@@ -84,120 +61,133 @@ def test_all_else_is_passed_on(bus):
         contains(bus.run("list"), f"{PEER}, DISTURBED: {PEER} --method 99 --fail DEAD_OBJECT")
         contains(bus.run("status"), f"process {pid}, DISTURBED: {PEER}")
         assert [one["pid"] for one in bus.status()["disturbed"]] == [pid]
+        process.send_signal(signal.SIGINT)
+        contains(process.communicate(timeout=PATIENCE_S)[0], f"{PEER} is itself again")
+    assert process.returncode == 0
     assert bus.status()["disturbed"] == []
     assert bus.ask("add", "2", "40") == "42" and "DISTURBED" not in bus.run("list")
 
 
-@pytest.mark.parametrize("words, status", [
-    (["--fail", "DEAD_OBJECT"], DEAD), (["--fail", "-74"], -74),
-    (["--fail", "PermissionDenied", "--method", "1"], PERMISSION_DENIED),
-    (["--fail", "DEAD_OBJECT", "--method", "2"], None),
-    (["--fail", "DEAD_OBJECT", "--caller", "nobody-has-this"], None),
-    (["--fail", "DEAD_OBJECT", "--caller", COMM], DEAD),
-    (["--fail", "DEAD_OBJECT", "--caller", str(os.getuid())], DEAD),
-    (["--fail", "DEAD_OBJECT", "--caller", "12345"], None),
-    (["--fail", "DEAD_OBJECT", "--rate", "0"], None)])
-def test_calls_fail_with_a_status(bus, words, status):
-    with raw_service(bus) as call, disturbed(bus, *words, name=RAW):
-        assert status_of(call) == status
+def test_a_trace_shows_who_stands_before_the_service(bus, binder, fake):
+    """With the name of its own, and the priority of the caller."""
+    if bus.is_kernel:
+        pytest.skip("a kernel's events are read by tests/tools/trace")
+    words = ["nice", "-n", "5", bus.program, "call", "--aidl", AIDL, fake.name, "add", "1", "2"]
+    with binder.disturb(fake.name, method="99", dead=True), binder.trace() as calls:
+        bus.execute(*words)
+    from_proxy = [one for one in calls if one["from"]["process"] == "binder-disturb"]
+    assert from_proxy, calls
+    if os.getuid() == 0:    # who may raise it again
+        assert {one["priority"] for one in from_proxy} == {f"nice {os.nice(0) + 5}"}
 
 
-def test_exceptions_and_methods_by_name(bus):
-    words = ["--method", "add", "--exception", 'ServiceSpecific(42, "full")', "--count", "1"]
-    with disturbed(bus, *words, "--aidl", AIDL):
-        assert bus.ask("echo", "x") == '"x"'
-        contains(bus.ask("add", "1", "2", status=11), "service specific, code 42", "full")
-        assert bus.ask("add", "1", "2") == "3"
+@pytest.mark.parametrize("faults, result", [
+    ({"fail": "DEAD_OBJECT"}, errors.DeadObject), ({"fail": -74}, errors.UnknownTransaction),
+    ({"fail": "PermissionDenied", "method": 1}, errors.PermissionDenied),
+    ({"fail": "DEAD_OBJECT", "method": 2}, 42),
+    ({"fail": "DEAD_OBJECT", "caller": "nobody-has-this"}, 42),
+    ({"fail": "DEAD_OBJECT", "caller": "anybinder"}, errors.DeadObject),
+    ({"fail": "DEAD_OBJECT", "caller": os.getuid()}, errors.DeadObject),
+    ({"fail": "DEAD_OBJECT", "caller": 12345}, 42), ({"fail": "DEAD_OBJECT", "rate": 0}, 42),
+    ({"exception": 'ServiceSpecific(3, "full")', "method": "add", "aidl": AIDL},
+     errors.ServiceSpecific)])
+def test_calls_fail(binder, peer, faults, result):
+    with binder.disturb(NAME, **faults):
+        assert add(peer) == result
+    with binder.disturb(NAME, count=1, **faults):
+        assert [add(peer), add(peer)] == [result, 42]
 
 
-def test_a_delay_is_waited(bus):
-    with raw_service(bus) as call, disturbed(bus, "--delay", "300ms", "--count", "1", name=RAW):
+def test_a_delay_is_waited(binder, peer):
+    with binder.disturb(NAME, delay="300ms", count=1):
         before = time.monotonic()
-        assert Reader(call()).i32() == 0
+        assert add(peer) == 42
         assert time.monotonic() - before >= 0.3
 
 
-def test_oneway_calls_vanish(bus):
-    with raw_service(bus) as call:
-        with disturbed(bus, "--drop-oneway", "--count", "3", name=RAW):
-            for code in (2, 3, 4, 5, 6):
-                call(code, TF_ONE_WAY)
-            call(1)
-            until(lambda: len(call.service.calls.all()) >= 3)
-        assert sorted(one.code for one in call.service.calls.all()) == [1, 5, 6]
+def test_oneway_calls_vanish(binder, fake, peer):
+    with binder.disturb(NAME, drop_oneway=True, count=3):
+        for number in range(5):
+            peer.post(number)
+        add(peer)
+        until(lambda: len(fake.calls) >= 3)
+    assert sorted(one.arguments.get("value", -1) for one in fake.calls) == [-1, 3, 4]
 
 
-def test_the_same_calls_are_chosen_with_the_same_seed(bus):
+def test_the_same_calls_are_chosen_with_the_same_seed(binder, peer):
     def chosen(seed):
-        with disturbed(bus, "--fail", "-1", "--rate", "0.5", "--seed", seed, name=RAW):
-            return [status_of(call) for _ in range(30)]
-    with raw_service(bus) as call:
-        first = chosen("1")
-        assert first == chosen("1") and first != chosen("2")
-        assert 5 < first.count(-1) < 25
+        with binder.disturb(NAME, fail=-1, rate=0.5, seed=seed):
+            return [add(peer) for _ in range(30)]
+    first = chosen(1)
+    assert first == chosen(1) and first != chosen(2)
+    assert 5 < first.count(42) < 25
 
 
-def test_a_death_is_one(bus):
-    with raw_service(bus) as call, disturbed(bus, "--dead", "--count", "1", name=RAW) as pid:
-        handle = call.client.find(RAW)
-        call.client.watch(handle)
-        assert status_of(call) == "dead"
-        assert call.client.wait_death() and call.client.dead == [handle]
-        until(lambda: pid not in [one["pid"] for one in bus.status()["disturbed"]]
+def test_a_death_is_one(bus, binder, peer):
+    with binder.disturb(NAME, dead=True, count=1) as process:
+        first, = children_of(process.pid)
+        with bus.death_of(NAME):
+            assert add(peer) == errors.DeadObject
+        until(lambda: first not in [one["pid"] for one in bus.status()["disturbed"]]
               and bus.status()["disturbed"])
-        assert Reader(call()).i32() == 0
+        assert add(peer) == 42
 
 
 @pytest.mark.parametrize("who", ["the one that was started", "the one before the service"])
-def test_the_name_is_given_back_by_whom_is_not_killed(bus, who):
-    with raw_service(bus) as call:
-        process = begin(bus, "--fail", "-1", name=RAW)
+def test_the_name_is_given_back_by_whom_is_not_killed(bus, binder, peer, who):
+    with binder.disturb(NAME, fail=-1) as process:
         pid = process.pid if "started" in who else children_of(process.pid)[0]
         os.kill(pid, signal.SIGKILL)
         until(lambda: bus.status()["disturbed"] == [])
-        until(lambda: status_of(call) is None)
+        until(lambda: add(peer) == 42)
         output, _ = process.communicate(timeout=PATIENCE_S)
-        if pid != process.pid:
-            assert process.returncode == 1
-            contains(output, f"The process {pid} before {RAW} was killed", "given back")
+    if pid != process.pid:
+        assert process.returncode == 1
+        contains(output, f"The process {pid} before {NAME} was killed", "given back")
 
 
-def test_the_death_of_the_service_is_told(bus):
-    with raw_service(bus) as call:
-        process = begin(bus, "--method", "9", "--fail", "-1", name=RAW)
-        handle = call.client.find(RAW)
-        call.client.watch(handle)
-        os.kill(call.service.pid, signal.SIGKILL)
-        assert call.client.wait_death()
+def test_the_death_of_the_service_is_told(bus, binder, fake):
+    with binder.disturb(NAME, method=9, fail=-1) as process:
+        with bus.death_of(NAME):
+            fake.dies()
         output, _ = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 7
-        contains(output, f"The service {RAW} has died; its clients were told.")
-        assert RAW not in bus.run("list")
+    assert process.returncode == 7
+    contains(output, f"The service {NAME} has died; its clients were told.")
+    assert NAME not in bus.run("list")
 
 
-def test_ten_thousand_calls_at_once(bus):
-    with raw_service(bus) as call, disturbed(bus, "--method", "9", "--fail", "-1", name=RAW):
-        handle, sent = call.client.find(RAW), 0
+def test_ten_thousand_calls_at_once(bus, binder):
+    """One-way calls of one client, sent until there is no space: none that was taken is lost, and
+    they keep their order."""
+    raw = "test.IRaw"
+    with service(bus.path(), raw, raw, {1: b"", 2: b""}) as served, \
+            binder.disturb(raw, method=9, fail=-1), Client(bus.path()) as client:
+        handle, sent = client.find(raw), 0
         for number in range(10_000):
-            with contextlib.suppress(Failed):    # no space left for one-way calls
-                call.client.transact(handle, 2, Parcel(descriptor=RAW).i32(number), TF_ONE_WAY)
+            with contextlib.suppress(Failed):
+                client.transact(handle, 2, Parcel(descriptor=raw).i32(number), TF_ONE_WAY)
                 sent += 1
-        call()
-        until(lambda: len(call.service.calls.all()) == sent + 1)
-        numbers = [struct.unpack("<i", one.data)[0] for one in call.service.calls.all() if one.data]
-        # None that was taken is lost, and they keep their order.
+        client.release(client.transact(handle, 1, Parcel(descriptor=raw)))
+        until(lambda: len(served.calls.all()) == sent + 1)
+        numbers = [struct.unpack("<i", one.data)[0] for one in served.calls.all() if one.data]
         assert numbers == sorted(numbers) and len(numbers) == sent > 100
 
 
-def test_what_cannot_be_disturbed(bus):
-    contains(bus.run("disturb", PEER, status=2), "Nothing says what to do")
-    contains(bus.run("disturb", PEER, "--fail", "0", status=2), "no error is no answer")
-    contains(bus.run("disturb", PEER, "--exception", "Odd", status=2), "no exception Odd")
-    contains(bus.run("disturb", PEER, "--delay", "2", status=2), "the unit is missing")
-    contains(bus.run("disturb", PEER, "--dead", "--rate", "2", status=2), "from 0 to 1")
-    contains(bus.run("disturb", "no.such", "--dead", status=6), "No service is registered")
-    contains(bus.run("disturb", "a@1.0::I/x", "--dead", status=2), "HIDL")
-    contains(bus.run("disturb", PEER, "--dead", "--method", "add", status=2), "no transaction code")
+@pytest.mark.parametrize("words, status, why", [
+    ([PEER], 2, "Nothing says what to do"), ([PEER, "--fail", "0"], 2, "no error is no answer"),
+    ([PEER, "--exception", "Odd"], 2, "no exception Odd"),
+    ([PEER, "--delay", "2"], 2, "the unit is missing"),
+    ([PEER, "--dead", "--rate", "2"], 2, "from 0 to 1"),
+    (["no.such", "--dead"], 6, "No service is registered"),
+    (["a@1.0::I/x", "--dead"], 2, "HIDL"),
+    ([PEER, "--dead", "--method", "add"], 2, "no transaction code")])
+def test_what_cannot_be_disturbed(bus, words, status, why):
+    contains(bus.run("disturb", *words, status=status), why)
+
+
+def test_the_kit_says_why_nothing_is_disturbed(binder):
+    with pytest.raises(errors.Unanswered, match="Nothing says"), binder.disturb(PEER):
+        pass
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
