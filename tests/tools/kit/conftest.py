@@ -8,9 +8,9 @@ from faked import AIDL
 
 
 @pytest.fixture(scope="module")
-def module_bus(programs):    # pylint: disable=unused-argument
-    """A bus with a service manager of AIDL."""
-    with Bus(managers="binder") as bus:
+def module_bus(request, programs):    # pylint: disable=unused-argument
+    """A bus with a service manager of AIDL, on the daemon where a test names no driver."""
+    with Bus(managers="binder", driver=getattr(request, "param", "daemon")) as bus:
         yield bus
 
 

@@ -30,69 +30,47 @@ def refused(binder, *words, status=2):
     return binder.bus.run("fake", "--aidl", AIDL, *words, status=status)
 
 
-def lines_of(process, count):
-    return [process.stdout.readline().rstrip("\n") for _ in range(count)]
-
-
-VALUES = [
-    ("add=7", ("add", "1", "2"), "7"),
-    ('echo=a text, "quoted"', ("echo", "x"), r'"a text, \"quoted\""'),
-    ("reverse=hex:00ff", ("reverse", "hex:01"), '"hex:00ff"'),
-    ("posted=[1, 2]", ("posted",), "[1,2]"),
-    ("release=", ("release",), ""),
-    ("held=null", ("held",), "null"),
-    ("pid=!after(1ms) 5", ("pid",), "5"),
-    ('add(3, 4)=8', ("add", "3", "4"), "8"),
+# An answer, the call that it is for, what the caller is told, its exit status, and what is printed
+# of the answer.
+ANSWERS = [
+    ("add=7", "add 1 2", "7", 0, ".add(a: 1, b: 2) = 7"),
+    ('echo=a text, "quoted"', "echo x", r'"a text, \"quoted\""', 0, ".echo"),
+    ("reverse=hex:00ff", "reverse hex:01", '"hex:00ff"', 0, ".reverse"),
+    ("posted=[1, 2]", "posted", "[1,2]", 0, ".posted() = [1,2]"),
+    ("release=", "release", "", 0, ".release"),
+    ("held=null", "held", "null", 0, ".held"),
+    ("pid=!after(1ms) 5", "pid", "5", 0, ".pid"),
+    ("add(3, 4)=8", "add 3 4", "8", 0, ".add(a: 3, b: 4) = 8"),
+    ('throwException=!Security("not (a, b) you")', "throwException 1 x",
+     "(security): not (a, b) you", 11, ".throwException"),
+    ("openGate=!IllegalState", "openGate", "illegal state", 11, ".openGate"),
+    ('throwServiceSpecific=!ServiceSpecific(42, "full")', "throwServiceSpecific 1",
+     "code 42): full", 11, ".throwServiceSpecific"),
+    ("fail=!status(DEAD_OBJECT)", "fail 1", "is dead", 7,
+     ".fail(status: 1) = status -32 (DEAD_OBJECT)"),
+    ("deaths=!status(-61)", "deaths", "NotEnoughData", 7, ".deaths"),
+    (None, "openFiles", "UnknownTransaction", 7,
+     ".openFiles() = UNKNOWN_TRANSACTION: no answer is given"),
+    (None, "99", "UnknownTransaction", 7,
+     ".code 99(0 bytes) = UNKNOWN_TRANSACTION: no such method"),
+    ("callBack=5 !call(callback.onValue(4))", "callBack new 1",
+     "called: anybinder.test.ICallback.onValue(value: 4)\n5", 0, ".callBack"),
 ]
 
 
-def test_values_are_those_of_a_call(binder):
-    with fake(binder.bus, PEER, *(answer for answer, *_ in VALUES)) as process:
-        for _, words, result in VALUES:
-            assert call(binder, *words) == result
-        lines = lines_of(process, len(VALUES))
-        assert lines[0].startswith(f"1 {PEER}.add(a: 1, b: 2) = 7, from process "), lines
-        assert lines[0].endswith(f", user {os.getuid()}")
-        assert lines[3].startswith(f"4 {PEER}.posted() = [1,2], from process ")
-
-
-def test_parcelables_files_and_objects(binder, tmp_path):
-    note = tmp_path / "note"
-    note.write_text("of a file", encoding="utf-8")
-    answers = ['echoRecord={"id": 5, "words": ["a"]}', f"openText={note}", "echoBinder=manager",
-               'copyRecord=!out(to={"id": 9})', "makeCounter=new ICallback",
-               "ICallback.onValue=12", "getInterfaceVersion=3", "getInterfaceHash=abc"]
-    with fake(binder.bus, PEER, *answers) as process:
-        record = json.loads(call(binder, "echoRecord", "{}"))
-        assert (record["id"], record["words"], record["big"]) == (5, ["a"], 0)
-        assert '"id":9' in call(binder, "copyRecord", "{}")
-        assert binder.bus.run("call", "--aidl", AIDL, PEER, "openText", "x", "--save", "-") == \
-            "of a file"
-        made = json.loads(call(binder, "makeCounter"))
-        assert (made["interface"], made["pid"]) == ("anybinder.test.ICallback", process.pid)
-        assert '"interface":"android.os.IServiceManager"' in call(binder, "echoBinder", "null")
-        assert binder.client(PEER).makeCounter().onValue(3) == 12
-        shown = binder.bus.json("interface", PEER)
-        assert (shown["version"], shown["hash"], shown["pid"]) == (3, "abc", process.pid)
-
-
-def test_exceptions_statuses_and_unknown_methods(binder):
-    answers = ['throwException=!Security("not (a, b) you")', "release=!IllegalState",
-               'throwServiceSpecific=!ServiceSpecific(42, "full")', "fail=!status(DEAD_OBJECT)",
-               "pid=!status(-61)"]
-    with fake(binder.bus, PEER, *answers) as process:
-        assert "(security): not (a, b) you" in call(binder, "throwException", "1", "x", status=11)
-        assert "illegal state" in call(binder, "release", status=11)
-        assert "code 42): full" in call(binder, "throwServiceSpecific", "1", status=11)
-        assert "is dead" in call(binder, "fail", "1", status=7)
-        assert "NotEnoughData" in call(binder, "pid", status=7)
-        assert "UnknownTransaction" in call(binder, "openFiles", status=7)
-        assert "UnknownTransaction" in binder.bus.run("call", PEER, "99", status=7)
+def test_answers_are_told_and_printed(binder):
+    given = [answer for answer, *_ in ANSWERS if answer]
+    with fake(binder.bus, PEER, *given) as process:
+        for number, (_, words, told, status, printed) in enumerate(ANSWERS, 1):
+            words = words.split()
+            said = binder.bus.run("call", PEER, "99", status=7) if words == ["99"] else \
+                call(binder, *words, status=status)
+            assert told in said if status else said == told, (words, said)
+            line = process.stdout.readline()
+            assert line.startswith(f"{number} {PEER}{printed}") and ", from process " in line, line
+        assert line.endswith(f", user {os.getuid()}\n"), line
+        assert process.stdout.readline() == "called callback.onValue(value: 4)\n"
         assert binder.bus.run("dump", PEER) == ""
-        lines = lines_of(process, 7)
-        assert ".fail(status: 1) = status -32 (DEAD_OBJECT), from " in lines[3]
-        assert ".openFiles() = UNKNOWN_TRANSACTION: no answer is given, from " in lines[5]
-        assert ".code 99(0 bytes) = UNKNOWN_TRANSACTION: no such method, from " in lines[6]
 
 
 def test_several_names_and_sequences_from_a_file(binder, tmp_path):
@@ -188,23 +166,22 @@ def test_the_caller_is_told(reachable, binder):
 
 # ---- a controlling program ----
 
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-
-
+@contextlib.contextmanager
 def controlled(binder):
-    words = [binder.bus.program, "--json", "fake", "--aidl", AIDL, PEER, "-"]
-    return subprocess.Popen(words, env=binder.bus.environment, text=True, **PIPES)
+    """A fake whose answers a program says; it has said that it serves."""
+    words = ["--json", "fake", "--aidl", AIDL, PEER, "-"]
+    with binder.bus.started(*words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert '"serving"' in process.stdout.readline()
+        yield process
 
 
 def test_a_controlling_program_that_ends(binder):
     for last, why in (("", ""), ('{"answer": 1, "res', "the last line on standard input has no")):
         with controlled(binder) as process:
-            assert '"serving"' in process.stdout.readline()
             _, said = process.communicate(last, timeout=PATIENCE_S)
             assert process.returncode == (1 if why else 0) and why in said, said
         until(lambda: PEER not in binder.bus.run("list"))
     with controlled(binder) as process:
-        process.stdout.readline()
         with binder.bus.started("call", "--aidl", AIDL, PEER, "add", "1", "2") as client:
             line = json.loads(process.stdout.readline())
             assert (line["method"], line["arguments"], line["asks"]) == \
@@ -214,25 +191,24 @@ def test_a_controlling_program_that_ends(binder):
             assert "is dead" in client.stdout.read()
 
 
-@pytest.mark.parametrize("line, why", [
-    ("odd", "it is no JSON"),
-    ("[]", "invalid type: sequence"),
-    ('{"odd": 1}', 'there is no "odd" to do'),
-    ('{"answer": 5}', "no call 5 waits for an answer"),
-    ('{"answers": {"add": 1}}', "invalid type: integer"),
-    ('{"answers": {"add": "x"}}', 'add: "x" is not a value of type int'),
-    ('{"of": "odd", "answers": {}}', '"odd" is no object here'),
-    ('{"call": {"to": "nobody", "method": "x"}}', "no service is registered as nobody"),
-    ('{"object": {"interface": "x"}}', "no .aidl file declares the interface x"),
-    ('{"call_back": {"object": "callback", "method": "onEvent", "arguments": [1]}}',
-     "no client has given a callback"),
-])
-def test_lines_that_are_wrong(binder, line, why):
+def test_lines_that_are_wrong(binder):
+    lines = [
+        ("odd", "it is no JSON"),
+        ("[]", "invalid type: sequence"),
+        ('{"odd": 1}', 'there is no "odd" to do'),
+        ('{"answer": 5}', "no call 5 waits for an answer"),
+        ('{"answers": {"add": 1}}', "invalid type: integer"),
+        ('{"answers": {"add": "x"}}', 'add: "x" is not a value of type int'),
+        ('{"of": "odd", "answers": {}}', '"odd" is no object here'),
+        ('{"call": {"to": "nobody", "method": "x"}}', "no service is registered as nobody"),
+        ('{"object": {"interface": "x"}}', "no .aidl file declares the interface x"),
+        ('{"call_back": {"object": "callback", "method": "onEvent", "arguments": [1]}}',
+         "no client has given a callback")]
     with controlled(binder) as process:
-        process.stdout.readline()
-        process.stdin.write(f"{line}\n")
-        process.stdin.flush()
-        said = json.loads(process.stdout.readline())
-        assert why in (said.get("error") or said["message"]), said
+        for line, why in lines:
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+            said = json.loads(process.stdout.readline())
+            assert why in (said.get("error") or said["message"]), said
         process.stdin.close()
         assert process.wait(PATIENCE_S) == 0

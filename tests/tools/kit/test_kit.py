@@ -3,23 +3,28 @@
 import os
 import pathlib
 import subprocess
-import sys
 import threading
 
 import pytest
 from anybinder import errors
-from anybinder.kit import DEAD, dies_behind, out
+from anybinder.kit import DEAD, Typed, dies_behind, out
 from anybinder.process import until
 
-from faked import AIDL, PEER
-
-TOP = pathlib.Path(__file__).resolve().parents[3]
+from faked import AIDL, CALLBACK, PEER, every_driver
 
 
 @pytest.fixture
 def peer(binder):
     """A client of the service."""
     return binder.client(PEER)
+
+
+def at_once(count, function):
+    """Threads that call a function with their numbers; gives them."""
+    threads = [threading.Thread(target=function, args=[number]) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def test_what_came_is_kept_with_its_types(binder, peer):
@@ -29,19 +34,17 @@ def test_what_came_is_kept_with_its_types(binder, peer):
     assert peer.release() is None
     peer.post(5)
     until(lambda: len(fake.calls) == 4)
-    assert [(one.method, one.arguments, one.is_oneway) for one in fake.calls] == [
-        ("add", {"a": 1, "b": 2}, False), ("reverse", {"data": "hex:0102"}, False),
-        ("release", {}, False), ("post", {"value": 5}, True)]
-    assert [one.number for one in fake.calls] == [1, 2, 3, 4]
+    assert [(one.number, one.method, one.arguments, one.is_oneway) for one in fake.calls] == [
+        (1, "add", {"a": 1, "b": 2}, False), (2, "reverse", {"data": "hex:0102"}, False),
+        (3, "release", {}, False), (4, "post", {"value": 5}, True)]
     assert (fake.calls[0].uid, fake.calls[0].pid != fake.pid) == (os.getuid(), True)
     with pytest.raises(errors.UnknownTransaction):
         peer.openFiles()
-    with pytest.raises(errors.Unanswered, match="has no method odd"):
-        peer.odd()
-    with pytest.raises(errors.Unanswered, match=r"add\(a, b\) was given 1 arguments"):
-        peer.add(1)
-    with pytest.raises(errors.Unanswered, match='add.a.: "x" is not a value of type int'):
-        peer.add("x", 1)
+    for call, why in ((peer.odd, "has no method odd"),
+                      (lambda: peer.add(1), r"add\(a, b\) was given 1 arguments"),
+                      (lambda: peer.add("x", 1), 'add.a.: "x" is not a value of type int')):
+        with pytest.raises(errors.Unanswered, match=why):
+            call()
 
 
 @pytest.mark.parametrize("error", [
@@ -49,13 +52,15 @@ def test_what_came_is_kept_with_its_types(binder, peer):
     errors.UnsupportedOperation("never"), errors.DeadObject(), errors.Status(-61),
     errors.PermissionDenied()])
 def test_errors_are_those_of_aidl(binder, peer, error):
+    def refuse():
+        raise error
+
     fake = binder.fake(PEER)
-    fake.raises("release", error)
-    with pytest.raises(type(error)) as raised:
-        peer.release()
-    assert getattr(raised.value, "code", None) == getattr(error, "code", None)
-    if isinstance(error, errors.AidlException):
-        assert raised.value.message == error.message
+    for answer in error, refuse:
+        fake.answers("release", answer)
+        with pytest.raises(type(error)) as raised:
+            peer.release()
+        assert raised.value.step() == error.step()
 
 
 def test_sequences_and_times(binder, peer):
@@ -67,33 +72,16 @@ def test_sequences_and_times(binder, peer):
     assert [peer.add(0, 0), peer.add(0, 0)] == [3, 3]
 
 
-def test_functions_answer(binder, peer):
-    fake = binder.fake(PEER, add=lambda a, b: a + b)
-    assert [peer.add(n, 1) for n in range(3)] == [1, 2, 3]
-
-    def refuse(message, index):
-        raise errors.ServiceSpecific(index, message)
-
-    fake.answers("throwException", refuse)
-    with pytest.raises(errors.ServiceSpecific, match="5, full"):
-        peer.throwException(5, "full")
+def test_functions_answer_many_callers_at_once(binder, peer):
+    """No call is answered before all of them have come."""
+    here, results = threading.Barrier(20), []
+    fake = binder.fake(PEER, add=lambda a, b: here.wait(60) and 0 or a + b)
+    for caller in at_once(20, lambda number: results.append(peer.add(number, 1))):
+        caller.join()
+    assert sorted(results) == list(range(1, 21))
     fake.answers("add", lambda a, b: "no number")
     with pytest.raises(errors.IllegalState, match="not a value of type int"):
         peer.add(1, 2)
-
-
-def test_many_callers_wait_for_a_function_at_once(binder, peer):
-    """No call is answered before all of them have come."""
-    here = threading.Barrier(20)
-    binder.fake(PEER, add=lambda a, b: here.wait(60) and 0 or a)
-    results = []
-    callers = [threading.Thread(target=lambda n=n: results.append(peer.add(n, 0)))
-               for n in range(20)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    assert sorted(results) == list(range(20))
 
 
 def test_ten_thousand_calls_at_once(binder):
@@ -106,6 +94,7 @@ def test_ten_thousand_calls_at_once(binder):
     assert sorted(one.arguments["a"] for one in fake.calls) == list(range(10_000))
 
 
+@every_driver
 def test_it_dies_and_is_there_again(binder, peer):
     fake = binder.fake(PEER, add=1, release=DEAD, posted=dies_behind([1]))
     assert peer.add(0, 0) == 1
@@ -122,10 +111,10 @@ def test_it_dies_and_is_there_again(binder, peer):
         peer.add(0, 0)
 
 
+@every_driver
 def test_callbacks(binder, peer):
-    fake = binder.fake(PEER, hold=None)
-    callback = binder.callback("anybinder.test.ICallback", onValue=lambda value: value + 1)
-    fake.answers("callBack", lambda callback, value: 0)
+    fake = binder.fake(PEER, hold=None, callBack=lambda callback, value: 0)
+    callback = binder.callback(CALLBACK, onValue=lambda value: value + 1)
     assert peer.callBack(callback, 5) == 0
     fake.call_back("callback", "onValue", 41)
     fake.call_back("callback", "onEvent", 7)
@@ -139,59 +128,48 @@ def test_callbacks(binder, peer):
     assert fake.calls[-1].method == "hold"
 
 
-def test_a_callback_before_the_reply(binder, peer):
-    with binder.bus.started("fake", "--aidl", AIDL, PEER,
-                            "callBack=5 !call(callback.onValue(4))") as process:
-        process.stdout.readline()
-        callback = binder.callback("anybinder.test.ICallback", onValue=9)
-        assert peer.callBack(callback, 1) == 5
-        assert [one.arguments for one in callback.calls] == [{"value": 4}]
-        process.stdout.readline()
-        assert process.stdout.readline() == "called callback.onValue(value: 4)\n"
-
-
 def test_more_calls_than_threads_wait_for_a_callback(binder, peer):
-    """The lines with the answers of the callback are read all the same."""
+    """It is called before the reply. The lines with its answers are read all the same."""
     go, results = threading.Event(), []
-    callback = binder.callback("anybinder.test.ICallback", onValue=lambda value: go.wait() and 4)
-    with binder.bus.started("fake", "--aidl", AIDL, PEER,
-                            "callBack=5 !call(callback.onValue(4))") as process:
-        callers = [threading.Thread(target=lambda: results.append(peer.callBack(callback, 1)))
-                   for _ in range(80)]
-        process.stdout.readline()
-        for caller in callers:
-            caller.start()
-        for _ in range(60):
-            process.stdout.readline()
-        go.set()
-        for caller in callers:
-            caller.join()
+    callback = binder.callback(CALLBACK, onValue=lambda value: go.wait() and 9)
+    fake = binder.fake(PEER, callBack=Typed("5 !call(callback.onValue(4))"))
+    callers = at_once(80, lambda number: results.append(peer.callBack(callback, number)))
+    until(lambda: len(fake.calls) >= 60)
+    go.set()
+    for caller in callers:
+        caller.join()
     assert results == [5] * 80
+    assert [one.arguments for one in callback.calls] == [{"value": 4}] * 80
 
 
+@every_driver
 def test_objects_parcelables_and_files(binder, peer, tmp_path):
     note = tmp_path / "note"
     note.write_bytes(b"contents")
-    fake = binder.fake(PEER, openText=note, makeCounter="new ICallback",
-                       copyRecord=out(to={"id": 3, "words": ["a"]}))
+    fake = binder.fake(
+        PEER, openText=note, makeCounter=Typed("new ICallback"), echoRecord={"id": 5},
+        copyRecord=out(to={"id": 3, "words": ["a"]}), echoBinder=Typed("manager"),
+        getInterfaceVersion=3, getInterfaceHash="abc", **{"ICallback.onValue": 12})
     with peer.openText("x") as file:
         assert file.read() == b"contents"
     result, returned = peer.copyRecord({"id": 1, "blob": b"\1"})
     assert (result, returned["to"]["id"], returned["to"]["words"]) == (None, 3, ["a"])
     assert fake.calls[-1].arguments["from"]["blob"] == "hex:01"
+    record = peer.echoRecord({})
+    assert (record["id"], record["words"], record["big"]) == (5, [], 0)
+    assert peer.makeCounter().onValue(3) == 12
+    shown = binder.bus.json("interface", PEER)
+    assert (shown["version"], shown["hash"], shown["pid"]) == (3, "abc", fake.pid)
+    for words, interface in ((["echoBinder", "null"], "android.os.IServiceManager"),
+                             (["makeCounter"], CALLBACK)):
+        assert f'"interface":"{interface}"' in binder.bus.call(PEER, *words, aidl=AIDL)
     fake.answers("echoBinder", fake)
     fake.answers("pid", 8)
     assert peer.echoBinder(fake).pid() == 8
-    read = []
-
-    def read_file(file):
-        read.append(pathlib.Path(f"/proc/{fake.pid}/fd/{file['fd']}").read_bytes())
-        return ""
-
-    fake.answers("readFile", read_file)
+    fake.answers("readFile", lambda file: pathlib.Path(
+        f"/proc/{fake.pid}/fd/{file['fd']}").read_text(encoding="utf-8"))
     with open(note, "rb") as opened:
-        peer.readFile(opened)
-    assert read == [b"contents"]
+        assert peer.readFile(opened) == "contents"
 
 
 def test_a_recording_answers(binder, tmp_path):
@@ -231,53 +209,3 @@ def test_a_program_and_a_trace(binder):
     assert PEER in [one["service"] for one in calls]
     with pytest.raises(subprocess.CalledProcessError):
         binder.run(["false"])
-
-
-def test_a_service_is_disturbed(binder, peer):
-    """The trace names the process before the service, which calls with the caller's priority."""
-    binder.fake(PEER, add=1)
-    with binder.disturb(PEER, method="99", dead=True), binder.trace() as calls:
-        words = ["nice", "-n", "5", binder.bus.program, "call", "--aidl", AIDL, PEER, "add", "1",
-                 "2"]
-        binder.bus.execute(*words)
-    from_proxy = [one for one in calls if one["from"]["process"] == "binder-disturb"]
-    assert from_proxy, calls
-    if os.getuid() == 0:    # who may raise it again
-        assert {one["priority"] for one in from_proxy} == {f"nice {os.nice(0) + 5}"}
-    with binder.disturb(PEER, exception='ServiceSpecific(3, "full")'), \
-            pytest.raises(errors.ServiceSpecific, match="3, full"):
-        peer.add(0, 0)
-    assert peer.add(0, 0) == 1
-    with pytest.raises(errors.Unanswered, match="Nothing says"):
-        with binder.disturb(PEER):
-            pass
-
-
-# A stranger's tests, outside of this tree.
-STRANGER = '''
-import pytest
-from anybinder.errors import ServiceSpecific
-
-def test_a_full_board(binder):
-    board = binder.fake("board", post=3)
-    assert binder.client("board").post("a note") == 3
-    assert board.calls[0].arguments == {"note": "a note"}
-    board.raises("post", ServiceSpecific(42, "full"))
-    with pytest.raises(ServiceSpecific, match="full"):
-        binder.client("board").post("another")
-
-def test_an_own_one(binder):
-    assert "board" not in binder.bus.run("list")
-'''
-
-
-def test_the_plugin_of_pytest(tmp_path, programs):
-    del programs
-    (tmp_path / "test_board.py").write_text(STRANGER, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\nbinder_aidl = {TOP}/examples/aidl/example/"
-                                         "IBoard.aidl\n", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": f"{TOP}/python", "ANYBINDER_BIN": f"{TOP}/build/bin"}
-    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "anybinder.pytest_plugin", "-q",
-                           "-p", "no:cacheprovider"], cwd=tmp_path, env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    assert "2 passed" in done.stdout, done.stdout
