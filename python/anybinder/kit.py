@@ -28,7 +28,7 @@ from typing import Any
 from . import errors
 from .bus import Bus
 from .call import Command
-from .process import PATIENCE_S, until
+from .process import PATIENCE_S, Program, until
 
 
 class Typed(str):
@@ -467,19 +467,20 @@ class Binder:
         words: more options of `anybinder trace`
         """
         calls: list[dict] = []
-        lines: list[str] = []
-        with self.bus.started("--json", "trace", *words) as tracer:
-            assert tracer.stdout
-            out = tracer.stdout
-            reader = threading.Thread(target=lambda: lines.extend(out), daemon=True)
-            reader.start()
-            # A call that is shown: it has begun.
-            until(lambda: self.bus.outcome("list") and lines, what="the trace begins")
-            begun = len(lines)
-            yield calls
-            tracer.send_signal(signal.SIGINT)
-            reader.join(PATIENCE_S)
-            calls += [json.loads(line) for line in lines[begun:] if line.startswith("{")]
+        tracer = Program([*self.bus.before, self.bus.program, "--json", "trace", *words],
+                         env=self.bus.environment)
+        with tracer:
+            try:
+                # A call that is shown: it has begun.
+                until(lambda: self.bus.outcome("list") and tracer.log(), what="the trace begins")
+                begun = tracer.log().count("\n")
+                yield calls
+                tracer.send_signal(signal.SIGINT)
+                tracer.wait(PATIENCE_S)
+            finally:
+                tracer.kill()
+        lines = tracer.log().splitlines()[begun:]
+        calls += [json.loads(line) for line in lines if line.startswith("{")]
 
     @contextlib.contextmanager
     def disturb(self, name: str, **faults: Any) -> Iterator[subprocess.Popen]:

@@ -2,6 +2,7 @@
 """A bus with a service of tests/drivers/clients, for the tests of the commands that talk to
 services and look at drivers."""
 import contextlib
+import json
 import os
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ import time
 from anybinder.bus import Bus
 from anybinder.driver import DUMP, SHELL, TF_ONE_WAY, Bytes
 from anybinder.parcel import Parcel, Reader
-from anybinder.process import program
+from anybinder.process import children_of, program, until
 from anybinder.service import Server, served
 from anybinder.servicemanager import Client
 
@@ -68,6 +69,26 @@ class PeerBus(Bus):
                              name, "--max-threads", str(threads))
         self.wait_for(name)
         return process
+
+    def has_all_pass(self, name, proxy, other):
+        """Calls of the service pass through a process, with objects and files, in threads that wait
+        back and forth with another one, and one-way calls in their order."""
+        def ask(method, *words):
+            return self.ask(method, *words, name=name)
+
+        assert ask("add", "2", "40") == "42"
+        assert ask("callingPid") == str(children_of(proxy.pid)[0])
+        contains(ask("echoBinder", PEER), '"handle":')
+        contains(ask("makeCounter"), '"handle":')
+        assert ask("bounce", name, other, "5") == "5"
+        contains(ask("callBack", "new", "7"), "7")
+        notes = self.file("notes", 9)
+        assert len(ask("readFiles", f'["{notes}", "{notes}"]')) > 2
+        contains(ask("openText", "x"), '"path":"/memfd:')
+        self.run("dump", name)
+        for number in range(20):
+            ask("post", str(number))
+        until(lambda: json.loads(ask("posted")) == list(range(20)))
 
     def stop(self, *processes):
         for process in processes:
