@@ -22,42 +22,23 @@ def test_small_requests():
         row.seen["honest"]["calls"].quantile(.5) + 10, "a user's turns grow with its threads"
 
 
-@pytest.mark.long
-def test_calls():
-    attack("call", 200, "200 threads call one server")
+def long(*flood):
+    return pytest.param(*flood, marks=pytest.mark.long)
 
 
-@pytest.mark.long
-def test_one_way_calls():
-    attack("oneway", 64, "64 threads make one-way calls")
-
-
-def test_large_calls():
-    attack("payload", 200, "200 threads make calls of 1 MiB")
-
-
-def test_calls_with_many_objects():
-    attack("objects", 64, "64 threads make calls with 20,000 objects")
-
-
-@pytest.mark.long
-def test_opens():
-    attack("open", 64, "64 threads open and close the device")
-
-
-@pytest.mark.long
-def test_path_lookups():
-    attack("lookup", 64, "64 threads look the device up")
-
-
-@pytest.mark.long
-def test_death_notifications():
-    attack("deaths", 1, "2,000 opens get a death notification at a time")
-
-
-@pytest.mark.long
-def test_services():
-    attack("services", 10, "100,000 objects, 65,536 of them watched by one receiver, die at once")
+@pytest.mark.parametrize("kind, count, title", [
+    ("payload", 200, "200 threads make calls of 1 MiB"),
+    ("objects", 64, "64 threads make calls with 20,000 objects"),
+    long("call", 200, "200 threads call one server"),
+    long("oneway", 64, "64 threads make one-way calls"),
+    long("open", 64, "64 threads open and close the device"),
+    long("lookup", 64, "64 threads look the device up"),
+    long("deaths", 1, "2,000 opens get a death notification at a time"),
+    long("services", 10, "100,000 objects, 65,536 of them watched by one receiver, die at once"),
+    long("vfork", 8, "8 threads call from vfork(2) children"),
+    long("exit", 4, "processes end or exec while their threads make calls")])
+def test_threads(kind, count, title):
+    attack(kind, count, title)
 
 
 @pytest.mark.long
@@ -75,16 +56,6 @@ def test_starts_and_ends_of_processes():
                          flood_by(hostile.HONEST, "socket-clients", 2000),
                          margin_ms=max(hostile.MARGIN_MS, 500))
     row.check()
-
-
-@pytest.mark.long
-def test_children_that_share_memory():
-    attack("vfork", 8, "8 threads call from vfork(2) children")
-
-
-@pytest.mark.long
-def test_threads_that_end_in_calls():
-    attack("exit", 4, "processes end or exec while their threads make calls")
 
 
 @pytest.mark.long
