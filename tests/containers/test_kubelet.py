@@ -88,8 +88,7 @@ class Kubelet(Node):
         """A static pod, which is removed at the end. Gives its name."""
         name = re.search(r'"?name"?: "?([a-z0-9-]+)', manifest)[1]
         path = self.path(f"{MANIFESTS}/{name}.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(manifest)
+        pathlib.Path(path).write_text(manifest, encoding="utf-8")
         try:
             yield name
         finally:
@@ -252,8 +251,7 @@ def test_the_daemons_pod_is_replaced(node, manifests):
         os.unlink(path)
         until(lambda: "anybinderd" not in node.known(), SECONDS)
         until(lambda: not node.is_served(), SECONDS)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(manifests[0])
+        pathlib.Path(path).write_text(manifests[0], encoding="utf-8")
         until(node.is_served, SECONDS)
         assert node.mounted() == before
     assert not os.path.exists(node.path("/dev/termination-log"))
@@ -276,8 +274,7 @@ def test_a_container_waits_for_the_daemon(node, manifests):
         until(lambda: "anybinderd" not in node.known(), SECONDS)
         node.until(lambda: "not served" in node.reason(name), name)
         assert not os.listdir(node.path(MOUNT))
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(manifests[0])
+        pathlib.Path(path).write_text(manifests[0], encoding="utf-8")
         seen = len(node.log(name))
         node.until(lambda: "/dev/binder" in node.log(name)[seen:], name)
         assert "drwx" not in node.log(name)

@@ -8,6 +8,7 @@ of the worst of each row summary.md. The machine should have nothing else to do.
 import glob
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -77,11 +78,9 @@ def as_markdown(head, lines):
 
 
 def write_into(path, table):
-    with open(path, encoding="utf-8") as file:
-        before, rest = file.read().split(MARKS[0])
+    before, rest = pathlib.Path(path).read_text(encoding="utf-8").split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{MARKS[0]}\n{table}{MARKS[1]}{after}")
+    pathlib.Path(path).write_text(f"{before}{MARKS[0]}\n{table}{MARKS[1]}{after}", encoding="utf-8")
 
 
 def main(directory):
@@ -93,13 +92,11 @@ def main(directory):
     status = subprocess.run(words, env=environment, check=False).returncode
     rows = []
     for path in glob.glob(os.path.join(directory, "*.json")):
-        with open(path, encoding="utf-8") as file:
-            rows.append(json.load(file))
+        rows.append(json.loads(pathlib.Path(path).read_text(encoding="utf-8")))
     rows.sort(key=order)
     for name, text in (("table.json", json.dumps(rows, indent=1)), ("table.txt", as_text(rows)),
                        ("summary.md", as_markdown(SUMMARY_HEAD, map(summary_of, rows)))):
-        with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        pathlib.Path(os.path.join(directory, name)).write_text(text, encoding="utf-8")
     print("\nLatencies are p50 / p99 / worst, the daemon's memory before / at most / afterwards.\n")
     print(as_text(rows))
     for row in rows:

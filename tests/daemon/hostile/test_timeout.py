@@ -7,6 +7,7 @@ them too. So this runs only in the long form; the settings last for as long as t
 import contextlib
 import ctypes
 import os
+import pathlib
 import signal
 import struct
 import sys
@@ -29,16 +30,13 @@ pytestmark = [pytest.mark.long, pytest.mark.skipif(
 def setting(name, value):
     """A limit on requests, for file systems that are mounted in the block."""
     path = SETTINGS.format(name)
-    with open(path, encoding="ascii") as file:
-        before = file.read()
+    before = pathlib.Path(path).read_text(encoding="ascii")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(str(value))
+        pathlib.Path(path).write_text(str(value), encoding="ascii")
         yield
     finally:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(before)
+        pathlib.Path(path).write_text(before, encoding="ascii")
 
 
 @contextlib.contextmanager

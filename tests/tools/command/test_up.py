@@ -89,8 +89,7 @@ def test_doctor_of_what_is_up(present, scratch):
     assert "tried on binder, hwbinder, vndbinder" in said.splitlines()[-1], said
     present(0, "device  *ok  *binder: .*files were passed both ways", "doctor")
     present(0, "bundle is written", "doctor", "--bundle", f"{scratch}/bundle")
-    with open(f"{scratch}/bundle", encoding="utf-8") as file:
-        bundle = file.read()
+    bundle = pathlib.Path(f"{scratch}/bundle").read_text(encoding="utf-8")
     assert "tried on binder" in bundle and "IServiceManager/default" not in bundle, bundle
 
 
@@ -359,6 +358,5 @@ def test_android_in_a_container(system):
     text = system(0, "has no service manager -> Android in a container brings its own", "doctor")
     assert "\nandroid " not in text and "anybinder up" not in text, text
     system(0, "no service manager on binder; Android in a container brings one", "status")
-    with open("/proc/filesystems", encoding="ascii") as file:
-        is_mountable = "binder" in file.read().split()
+    is_mountable = "binder" in pathlib.Path("/proc/filesystems").read_text(encoding="ascii").split()
     system(0 if is_mountable else 4, "^binderfs ", "container", "redroid")

