@@ -325,8 +325,11 @@ fn method(pair: Pair<Rule>) -> Result<Method, String> {
         arguments: Vec::new(),
         code: None,
     };
+    let mut is_nullable = false;
     for part in pair.into_inner() {
         match part.as_rule() {
+            // Of the result, whose type stands behind it.
+            Rule::annotation => is_nullable |= annotation(part).name == "nullable",
             Rule::oneway => made.is_oneway = true,
             Rule::type_ => made.result = type_name(part),
             Rule::name => made.name = part.as_str().trim().to_string(),
@@ -335,6 +338,7 @@ fn method(pair: Pair<Rule>) -> Result<Method, String> {
             _ => {}
         }
     }
+    made.result.is_nullable |= is_nullable;
     Ok(made)
 }
 
