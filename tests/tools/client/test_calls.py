@@ -34,8 +34,7 @@ def test_call_by_aidl(bus):
 
 def test_values_from_files(bus):
     path = os.path.join(bus.scratch, "value")
-    with open(path, "wb") as file:
-        file.write(b"\0\x01\xff")
+    pathlib.Path(path).write_bytes(b"\0\x01\xff")
     assert bus.ask("reverse", f"@{path}") == '"hex:ff0100"'
     assert bus.ask("echo", f"@{path}") == f'"@{path}"', "a text is no file"
     assert bus.run("call", "--aidl", AIDL, PEER, "echoRecord", "@-", input='{"id": 7}\n') \
@@ -47,8 +46,7 @@ def test_values_from_files(bus):
                  {1: lambda call: echoed}) as served:
         for word, given in ("@-", json.dumps(list(range(30000)))), (f"@{path}", None):
             if not given:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(",".join(map(str, range(30000))))
+                pathlib.Path(path).write_text(",".join(map(str, range(30000))), encoding="utf-8")
             bus.run("call", "anybinder.test.INumbers/default", "1", "array", "of", "i32", word,
                     input=given)
             assert served.calls.all()[-1].data == numbers
@@ -71,22 +69,17 @@ VALUES = ('{"i":7,"l":{"long":5000000000},"d":0.5,"s":"x","t":true,"n":null,"a":
 @pytest.mark.parametrize("method, value", [
     ("bundle", VALUES), ("bundle", "{}"), ("own", VALUES), ("own", "null"), ("map", VALUES),
     ("map", '[[1,"one"],[{"long":2},[null]]]'), ("list", '[1,"a",[false,1.5]]')])
-def test_values_that_say_their_types(bus, method, value):
+def test_values_that_say_their_types(bus, binder, method, value):
     """What is sent comes back, and is shown, as it was written."""
     aidl = os.path.join(bus.scratch, "ILoose.aidl")
-    with open(aidl, "w", encoding="ascii") as file:
-        file.write(LOOSE)
-    name = "test.loose"
-
-    def echo(call):
-        return Parcel().i32(0).raw(call.data[len(Parcel(descriptor="test.ILoose").data):])
-
-    with service(bus.path(), name, "test.ILoose", dict.fromkeys(range(1, 5), echo)):
-        assert json.loads(bus.call(name, method, value, aidl=aidl)) == json.loads(value)
-        if bus.is_kernel:
-            return
-        done = bus.execute(bus.program, "trace", "--json", "--payload=all", "--aidl", aidl, "--",
-                           bus.program, "call", "--aidl", aidl, name, method, value)
+    pathlib.Path(aidl).write_text(LOOSE, encoding="ascii")
+    name = "test.ILoose"
+    binder.fake(name, aidl=aidl, **{method: lambda **given: next(iter(given.values()))})
+    assert json.loads(bus.call(name, method, value, aidl=aidl)) == json.loads(value)
+    if bus.is_kernel:
+        return
+    done = bus.execute(bus.program, "trace", "--json", "--payload=all", "--aidl", aidl, "--",
+                       bus.program, "call", "--aidl", aidl, name, method, value)
     calls = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
     call, = [call for call in calls if call["method"] == method]
     assert [*call["request"]["arguments"].values()] == [json.loads(value)], call
@@ -192,8 +185,7 @@ def test_call_with_objects(bus):
     contains(bus.ask("makeCounter"), '"handle":')
     assert bus.ask("held") == "null"
     notes = os.path.join(bus.scratch, "notes")
-    with open(notes, "w", encoding="utf-8") as file:
-        file.write("a note")
+    pathlib.Path(notes).write_text("a note", encoding="utf-8")
     assert bus.ask("readFile", notes) == '"a note"'
     assert bus.ask("readFiles", json.dumps([notes, notes])) == '"a notea note"'
     contains(bus.ask("openText", "x"), '"path":"/memfd:')
@@ -352,8 +344,7 @@ def test_what_is_returned(bus):
     path = os.path.join(bus.scratch, "saved")
     contains(bus.ask("openTexts", "one,two", "--save", path), f'"saved":"{path}.2"')
     for name, text in ((path, "one"), (f"{path}.2", "two")):
-        with open(name, encoding="utf-8") as file:
-            assert file.read() == text
+        assert pathlib.Path(name).read_text(encoding="utf-8") == text
     contains(bus.ask("add", "1", "2", "--save", path, status=1), "has no file")
     words = bus.run("call", PEER, str(bus.code("openText")), "s16", "x", "--reply",
                       "status,fd", "--save", "-")
@@ -386,7 +377,7 @@ def test_methods_of_the_service_manager_have_names(bus):
     contains(bus.run("call", "manager", "nosuch", status=2), "has no method nosuch", "checkService")
 
 
-def test_files_of_the_environment_and_of_another_version(bus):
+def test_files_of_the_environment_and_of_another_version(bus, binder):
     """Methods have names by ANYBINDER_AIDL; a service of another version is told."""
     bus.environment["ANYBINDER_AIDL"] = f"/nonexistent:{AIDL}"
     try:
@@ -412,19 +403,17 @@ def test_files_of_the_environment_and_of_another_version(bus):
             until(is_named)
     finally:
         del bus.environment["ANYBINDER_AIDL"]
-    with open(f"{AIDL}/anybinder/test/ICallback.aidl", encoding="utf-8") as file:
-        declared = file.read()
+    declared = pathlib.Path(f"{AIDL}/anybinder/test/ICallback.aidl").read_text(encoding="utf-8")
     frozen = os.path.join(bus.scratch, "aidl_api/callback/2")
     os.makedirs(f"{frozen}/anybinder/test")
-    with open(f"{frozen}/anybinder/test/ICallback.aidl", "w", encoding="utf-8") as file:
-        file.write(declared)
-    with open(f"{frozen}/.hash", "w", encoding="utf-8") as file:
-        file.write("old\nnew\n")
+    pathlib.Path(f"{frozen}/anybinder/test/ICallback.aidl").write_text(declared, encoding="utf-8")
+    pathlib.Path(f"{frozen}/.hash").write_text("old\nnew\n", encoding="utf-8")
     name = "anybinder.test.versioned"
     for version, known, told in ((3, "new", "of version 3"), (2, "other", "hash other"),
                                  (2, "new", None)):
-        answers = {0xffffff: Parcel().i32(0).i32(version), 0xfffffe: Parcel().i32(0).string(known)}
-        with service(bus.path(), name, "anybinder.test.ICallback", answers):
-            said = bus.execute(bus.program, "interface", name, "--aidl", frozen).stderr
+        fake = binder.fake(name, interface="anybinder.test.ICallback",
+                           getInterfaceVersion=version, getInterfaceHash=known)
+        said = bus.execute(bus.program, "interface", name, "--aidl", frozen).stderr
+        fake.dies()
         assert ("methods and types may be others" in said) == bool(told), said
         assert not told or told in said, said
