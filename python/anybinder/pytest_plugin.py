@@ -2,7 +2,8 @@
 """The fixture `binder` of pytest: a bus of the session, and a test's own services on it.
 
 In pytest.ini, `binder_aidl` names directories with .aidl files, from where that file is. With
-`binder_driver = kernel` the bus is an instance of the kernel's binderfs.
+`binder_driver = kernel` the bus is an instance of the kernel's binderfs. A test may have the
+fixture `binder_bus` parametrized with drivers, indirectly.
 """
 from __future__ import annotations
 
@@ -21,9 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def binder_bus(pytestconfig: pytest.Config) -> Iterator[Bus]:
+def binder_bus(request: pytest.FixtureRequest) -> Iterator[Bus]:
     """The bus of the session."""
-    with Bus(managers="binder", driver=pytestconfig.getini("binder_driver")) as bus:
+    driver = getattr(request, "param", request.config.getini("binder_driver"))
+    with Bus(managers="binder", driver=driver) as bus:
         yield bus
 
 

@@ -17,4 +17,4 @@ def kernel(driver):
 
 # `ref` is the kernel's own driver.
 every_driver = pytest.mark.parametrize(
-    "module_bus", ["daemon", kernel("ref"), kernel("module")], indirect=True, scope="module")
+    "binder_bus", ["daemon", kernel("ref"), kernel("module")], indirect=True, scope="session")
