@@ -146,18 +146,6 @@ def encode(command: int, content: Content, target: int = 0, code: int = 0,
     return struct.pack("<I", command) + body, keep + kept
 
 
-def transaction(command: int, keep: Any, size: int, offsets: Any = None, flags: int = 0) -> bytes:
-    """To handle 0, or a reply, with code 1.
-
-    keep: a ctypes buffer with the data, of which @size bytes are sent
-    offsets: a ctypes array of the positions of objects
-    """
-    offsets_size = ctypes.sizeof(offsets) if offsets else 0
-    offsets_at = ctypes.addressof(offsets) if offsets_size else 0
-    return struct.pack("<I", command) + TRANSACTION.pack(
-        0, 0, 1, flags, 0, 0, size, offsets_size, ctypes.addressof(keep), offsets_at)
-
-
 def free_buffer(argument: bytes) -> bytes:
     """BC_FREE_BUFFER of a transaction or reply that was read."""
     return struct.pack("<IQ", BC_FREE_BUFFER, Transaction.of(argument).data_at)
@@ -229,6 +217,12 @@ class Client:
                     raise
         return parse(into.raw[:struct.unpack("<6Q", arg.raw[:48])[4]])
 
+    def write_at(self, address: int, size: int = 64) -> int:
+        """Writes commands that lie at an address. Returns how many bytes were consumed."""
+        arg = ctypes.create_string_buffer(struct.pack("<6Q", size, 0, address, 0, 0, 0))
+        ioctl(self.fd, WRITE_READ, arg)
+        return struct.unpack_from("<6Q", arg.raw)[1]
+
     def data_of(self, argument: bytes) -> bytes:
         """The payload of a transaction or reply that was read."""
         head = Transaction.of(argument)
@@ -271,9 +265,9 @@ class Client:
     def enter_looper(self) -> None:
         self.write_read(struct.pack("<I", BC_ENTER_LOOPER), 0)
 
-    def freeze(self, pid: int, timeout_ms: int = 100) -> None:
+    def freeze(self, pid: int, timeout_ms: int = 100, on: bool = True) -> None:
         """Freezes a process, as Android's system server does those of apps in the background."""
-        ioctl(self.fd, FREEZE, ctypes.create_string_buffer(struct.pack("<3I", pid, 1, timeout_ms)))
+        ioctl(self.fd, FREEZE, ctypes.create_string_buffer(struct.pack("<3I", pid, on, timeout_ms)))
 
     def serve(self, calls: int = -1) -> None:
         """Replies to that many calls (-1: no limit) with their own payload."""
@@ -403,16 +397,17 @@ class Peer(Client):
 
 
 class Trap:
-    """A page whose first access blocks until the trap is closed (userfaultfd)."""
+    """Pages whose first access blocks until the trap is closed or somebody answers the fault
+    (userfaultfd)."""
 
-    def __init__(self) -> None:
-        self.fd = LIBC.syscall(323, os.O_CLOEXEC)
+    def __init__(self, pages: int = 1) -> None:
+        self.fd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
         if self.fd < 0:
             raise PermissionError("no userfaultfd")
-        self.page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        hold = ctypes.c_char.from_buffer(self.page)
+        self.memory = mmap.mmap(-1, pages * mmap.PAGESIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        hold = ctypes.c_char.from_buffer(self.memory)
         self.address = ctypes.addressof(hold)
         del hold
         ioctl(self.fd, 0xC018AA3F, ctypes.create_string_buffer(struct.pack("<3Q", 0xAA, 0, 0)))
         ioctl(self.fd, 0xC020AA00, ctypes.create_string_buffer(
-            struct.pack("<4Q", self.address, 4096, 1, 0)))
+            struct.pack("<4Q", self.address, len(self.memory), 1, 0)))

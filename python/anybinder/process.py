@@ -79,7 +79,7 @@ def is_running(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """The children of all threads of a process."""
     pids: list[int] = []
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(
                     f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:

@@ -7,7 +7,6 @@ tells how many of each kind it has had, and of how many deaths it was told.
 """
 import collections
 import contextlib
-import ctypes
 import errno
 import faulthandler
 import mmap
@@ -76,12 +75,9 @@ class Party(Client):
 
     def put(self, command, data, flags=0, has_object=False, handle=0):
         """A call or a reply; an object is at the end of @data."""
-        data = ctypes.create_string_buffer(data, len(data))
-        offsets = (ctypes.c_uint64 * has_object)(*[len(data) - OBJECT.size] * has_object)
-        self.keep = data, offsets
-        text = bytearray(driver.transaction(command, data, len(data), offsets, flags))
-        text[4:8] = struct.pack("<I", handle)
-        self.due += text
+        content = driver.Bytes(data, [len(data) - OBJECT.size] * has_object)
+        commands, self.keep = driver.encode(command, content, handle, 1, flags)
+        self.due += commands
 
     def flush(self):
         commands, self.due = self.due, b""
@@ -238,11 +234,10 @@ class Caller(Party):
         self.sent[MORTAL] += 1
 
     def freeze(self, on):
-        argument = struct.pack("<III", self.service_pid, on, FREEZE_MS)
         end = time.monotonic() + DEADLINE_S
         while True:
             try:
-                return driver.ioctl(self.fd, driver.FREEZE, ctypes.create_string_buffer(argument))
+                return super().freeze(self.service_pid, FREEZE_MS, on)
             except OSError as error:    # a signal, or it has something to do
                 if error.errno not in (errno.EINTR, errno.EAGAIN) or time.monotonic() > end:
                     raise

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """A daemon that hands over, and both ends of calls that are under way meanwhile."""
-import ctypes
 import os
 import select
 import shutil
@@ -9,7 +8,7 @@ import time
 
 from anybinder import driver
 from anybinder.daemon import Daemon
-from anybinder.driver import BR_NOOP, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, Client, transaction
+from anybinder.driver import BR_NOOP, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, Bytes, Client
 from anybinder.process import until
 from served import anybinderd
 
@@ -93,17 +92,13 @@ def replies(client, commands=b"", room=512):
 
 def send(client, payload, flags=0, offsets=()):
     """Calls handle 0 without waiting for the reply."""
-    keep = ctypes.create_string_buffer(payload, len(payload) or 1)
-    keep_offsets = (ctypes.c_uint64 * len(offsets))(*offsets)
-    client.write_read(transaction(driver.BC_TRANSACTION, keep, len(payload), keep_offsets,
-                                  flags), 0)
+    commands, _keep = driver.encode(driver.BC_TRANSACTION, Bytes(payload, offsets), 0, 1, flags)
+    client.write_read(commands, 0)
 
 
 def answer(client, argument, payload, flags=0, offsets=()):
-    keep = ctypes.create_string_buffer(payload, len(payload) or 1)
-    keep_offsets = (ctypes.c_uint64 * len(offsets))(*offsets)
-    client.write_read(driver.free_buffer(argument) + transaction(
-        driver.BC_REPLY, keep, len(payload), keep_offsets, flags), 0)
+    commands, _keep = driver.encode(driver.BC_REPLY, Bytes(payload, offsets), 0, 1, flags)
+    client.write_read(driver.free_buffer(argument) + commands, 0)
 
 
 def become_manager(daemon, step):
@@ -117,6 +112,18 @@ def take_call(manager):
     code, argument = replies(manager)
     assert code == BR_TRANSACTION, hex(code)
     return argument
+
+
+def hold_a_call(daemon, step, back):
+    """A context manager that says `m` when it is one and `t` when it has a call, and answers this
+    when it is told to."""
+    manager = become_manager(daemon, step)
+    manager.retries = True
+    argument = take_call(manager)
+    step.send(b"t")
+    back.wait()
+    answer(manager, argument, b"late")
+    time.sleep(DEADLINE_S)
 
 
 def wait_for(pid):

@@ -15,7 +15,6 @@ import threading
 import time
 
 import pytest
-from anybinder import driver
 from anybinder.daemon import start
 from anybinder.driver import LIBC, Client
 from anybinder.process import (
@@ -30,6 +29,7 @@ from anybinder.process import (
 from replaced import Replaced, Upgraded
 from served import Foreground, add_device, anybinderd, assert_calls_work, expect_error, server
 from test_bound import bound
+from test_stuck import trap_or_skip
 
 BUILDS, MACHINES = ("anybinderd", "anybinderd-asan"), True
 PATIENCE_S = 30
@@ -339,10 +339,7 @@ def test_server_with_a_thread_that_a_client_keeps_is_followed(directory):
 
     if not kernel_resends():
         pytest.skip("needs Linux 6.9.4")
-    try:
-        trap = driver.Trap()
-    except OSError as error:
-        pytest.skip(f"userfaultfd: {error}")
+    trap = trap_or_skip()
     with Daemon(directory, "--threads=2") as daemon:
         client = Client(daemon.path("binder"))
 

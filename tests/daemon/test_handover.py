@@ -24,8 +24,9 @@ from anybinder.driver import (
     OBJECT,
     TF_ACCEPT_FDS,
     TF_ONE_WAY,
+    Bytes,
     Client,
-    transaction,
+    encode,
 )
 from anybinder.process import child, ready_child, run_child, until
 from replaced import (
@@ -35,12 +36,13 @@ from replaced import (
     answer,
     become_manager,
     check,
+    hold_a_call,
     replies,
     send,
     take_call,
     wait_for,
 )
-from served import assert_served, ended_open, expect_error, server
+from served import add_device, assert_served, ended_open, expect_error, server
 from test_bound import bound
 from test_events import Events
 from test_stuck import read_from_traps, trap_or_skip
@@ -64,17 +66,7 @@ def test_idle_clients_go_on(directory):
 def test_a_call_in_progress_goes_on(directory):
     with Replaced(directory) as daemon:
         step, back = Signals(), Signals()
-
-        def serve():
-            manager = become_manager(daemon, step)
-            argument = take_call(manager)
-            step.send(b"t")
-            back.wait()
-            answer(manager, argument, b"late")
-            step.send(b"r")
-            time.sleep(DEADLINE_S)
-
-        with child(serve):
+        with child(hold_a_call, daemon, step, back):
             step.wait(b"m")
             with child(lambda: check(Client(daemon.path("binder")).call(b"x") == b"late")) as pid:
                 step.wait(b"t")
@@ -95,10 +87,8 @@ def test_nested_calls_go_on(directory):
             step.send(b"t")
             back.wait()
             # the first handle that the call brought
-            keep = ctypes.create_string_buffer(b"nested")
-            commands = bytearray(transaction(driver.BC_TRANSACTION, keep, 6))
-            commands[4:8] = struct.pack("<I", 1)
-            code, nested = replies(manager, bytes(commands))
+            commands, _keep = encode(driver.BC_TRANSACTION, Bytes(b"nested"), 1, 1)
+            code, nested = replies(manager, commands)
             assert code == BR_REPLY and manager.data_of(nested) == b"inner", hex(code)
             step.send(b"n")
             back.wait()
@@ -107,11 +97,9 @@ def test_nested_calls_go_on(directory):
 
         def call():
             client = Client(daemon.path("binder"))
-            own = OBJECT.pack(BINDER, 0, 7, 7)
-            keep = ctypes.create_string_buffer(own)
-            offsets = (ctypes.c_uint64 * 1)(0)
-            code, argument = replies_of(client, transaction(driver.BC_TRANSACTION, keep,
-                                                            len(own), offsets))
+            own = Bytes(OBJECT.pack(BINDER, 0, 7, 7), [0])
+            commands, _keep = encode(driver.BC_TRANSACTION, own, code=1)
+            code, argument = replies_of(client, commands)
             assert code == BR_TRANSACTION and client.data_of(argument) == b"nested"
             step.send(b"i")
             back.wait()
@@ -239,19 +227,14 @@ def test_a_frozen_process_stays_frozen(directory):
     with Replaced(directory) as daemon, server(daemon.path("binder")) as manager:
         client = Client(daemon.path("binder"))
         assert client.call(b"x") == b"x"
-
-        def freeze(on):
-            driver.ioctl(client.fd, driver.FREEZE, ctypes.create_string_buffer(
-                struct.pack("<III", manager, on, 100)))
-
-        freeze(1)
+        client.freeze(manager)
         daemon.hand_over()
         try:
             client.call(b"x")
             raise AssertionError("the process is not frozen any more")
         except RuntimeError as error:
             assert str(error) == "frozen", error
-        freeze(0)
+        client.freeze(manager, on=False)
         assert client.call(b"y") == b"y"
 
 
@@ -307,13 +290,12 @@ def test_files_of_a_call_left_behind_are_closed_once(directory):
             client = Client(daemon.path("binder"))
             data = OBJECT.pack(FILE, 0, write, 0) + struct.pack(
                 "<IIQQQQ", driver.BUFFER, 0, trap.address, 8, 0, 0)
-            keep = ctypes.create_string_buffer(data)
-            offsets = (ctypes.c_uint64 * 2)(0, OBJECT.size)
-            call = bytearray(transaction(driver.BC_TRANSACTION_SG, keep, len(data), offsets,
-                                         TF_ONE_WAY))
+            call, _keep = encode(driver.BC_TRANSACTION, Bytes(data, [0, OBJECT.size]), 0, 1,
+                                 TF_ONE_WAY)
             ready.send()
             with contextlib.suppress(OSError):
-                client.write_read(bytes(call) + struct.pack("<Q", 8), 0)
+                client.write_read(struct.pack("<I", driver.BC_TRANSACTION_SG) + call[4:]
+                                  + struct.pack("<Q", 8), 0)
             os.close(write)
             time.sleep(DEADLINE_S)
 
@@ -396,8 +378,7 @@ def test_directories_and_texts_stay_open(directory):
         os.chmod(daemon.path("hwbinder"), 0o640)
         os.chown(daemon.path("hwbinder"), 5, 6)
         control = os.open(daemon.path("binder-control"), os.O_RDWR)
-        driver.ioctl(control, driver.CTL_ADD,
-                            ctypes.create_string_buffer(b"added", 264))
+        add_device(control, b"added")
         held = Client(daemon.path("vndbinder"))
         os.unlink(daemon.path("vndbinder"))
         daemon.hand_over()
@@ -409,8 +390,7 @@ def test_directories_and_texts_stay_open(directory):
         held.write_read(b"", 0)
         os.fstat(held.fd)
         assert not os.path.exists(daemon.path("vndbinder"))
-        driver.ioctl(control, driver.CTL_ADD,
-                            ctypes.create_string_buffer(b"another", 264))
+        add_device(control, b"another")
         for fd in logs, text, control:
             os.close(fd)
 

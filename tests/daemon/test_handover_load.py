@@ -17,8 +17,8 @@ from replaced import (
     Signals,
     Upgraded,
     answer,
-    become_manager,
     check,
+    hold_a_call,
     take_call,
     wait_for,
 )
@@ -159,15 +159,6 @@ def test_stopped_clients_that_wait_go_on(directory):
     with Replaced(directory, devices(1)) as daemon:
         step, back, reader = Signals(), Signals(), Signals()
 
-        def hold():
-            manager = become_manager(daemon, step)
-            manager.retries = True
-            argument = take_call(manager)
-            step.send(b"t")
-            back.wait()
-            answer(manager, argument, b"late")
-            time.sleep(DEADLINE_S)
-
         def call():
             client = Client(daemon.path("binder"))
             client.retries = True
@@ -181,7 +172,7 @@ def test_stopped_clients_that_wait_go_on(directory):
             answer(manager, take_call(manager), b"read")
             time.sleep(DEADLINE_S)
 
-        with child(hold) as holder, child(read) as waiting:
+        with child(hold_a_call, daemon, step, back) as holder, child(read) as waiting:
             step.wait(b"m")
             reader.wait()
             with child(call) as caller:

@@ -2,10 +2,10 @@
 """Workers that wait in memory of clients which never comes (userfaultfd), and helper processes that
 are killed or stopped before they serve."""
 import contextlib
-import ctypes
 import os
 import select
 import signal
+import struct
 import threading
 import time
 
@@ -32,11 +32,8 @@ def read_from_traps(ready, path, count):
     traps = [driver.Trap() for _ in range(count)]
 
     def fall(trap):
-        arg = ctypes.create_string_buffer(48)
-        arg[0:8] = (64).to_bytes(8, "little")
-        arg[16:24] = trap.address.to_bytes(8, "little")
         with contextlib.suppress(OSError):
-            driver.ioctl(client.fd, driver.WRITE_READ, arg)
+            client.write_at(trap.address)
 
     for trap in traps:
         threading.Thread(target=fall, args=(trap,), daemon=True).start()
@@ -63,11 +60,10 @@ def test_reply_into_memory_that_never_comes_stalls_no_other_client(directory):
     with Daemon(directory, "--threads=1") as daemon, server(daemon.path("binder")):
         def call_with_trap(ready):
             client = Client(daemon.path("binder"))
-            keep = ctypes.create_string_buffer(b"data")
+            commands, _keep = driver.encode(driver.BC_TRANSACTION, driver.Bytes(b"data"), code=1)
             trap = driver.Trap()
             ready()
-            client.write_read(driver.transaction(driver.BC_TRANSACTION, keep, 4), 256,
-                              read_at=trap.address)
+            client.write_read(commands, 256, read_at=trap.address)
 
         with contextlib.ExitStack() as stack:
             for _ in range(3):
@@ -87,8 +83,8 @@ def reply_from_trap(path, notify):
             code for code, _ in manager.write_read(b"", 256)):
         pass
     threading.Timer(0.5, os.close, (trap.fd,)).start()
-    manager.write_read(driver.transaction(
-        driver.BC_REPLY, ctypes.c_char.from_address(trap.address), 4), 256)
+    manager.write_read(struct.pack("<I", driver.BC_REPLY) + driver.TRANSACTION.pack(
+        0, 0, 1, 0, 0, 0, 4, 0, trap.address, 0), 256)
     os.write(notify, b"r")
     time.sleep(30)
 
@@ -101,10 +97,9 @@ def test_a_worker_that_gets_stuck_twice_leaves_its_work_to_others(directory):
 
         def call_into_trap():
             client = Client(daemon.path("binder"))
-            keep = ctypes.create_string_buffer(b"data")
+            commands, _keep = driver.encode(driver.BC_TRANSACTION, driver.Bytes(b"data"), code=1)
             trap = driver.Trap()
-            client.write_read(driver.transaction(driver.BC_TRANSACTION, keep, 4), 256,
-                              read_at=trap.address)
+            client.write_read(commands, 256, read_at=trap.address)
 
         with child(reply_from_trap, daemon.path("binder"), notify):
             os.read(ready, 1)
@@ -159,10 +154,7 @@ def manage_with_trap(ready, path, release):
     client = Client(path)
     client.become_manager()
     ready()
-    arg = ctypes.create_string_buffer(48)
-    arg[0:8] = (64).to_bytes(8, "little")
-    arg[16:24] = trap.address.to_bytes(8, "little")
-    driver.ioctl(client.fd, driver.WRITE_READ, arg)
+    client.write_at(trap.address)
 
 
 def test_death_of_a_client_that_blocks_a_worker_is_notified(directory):

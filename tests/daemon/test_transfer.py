@@ -5,7 +5,6 @@ Several clients, each with a service of its own device, send a file in each call
 one in the reply. Twice as many processes only use the processors.
 """
 import contextlib
-import ctypes
 import os
 import struct
 import time
@@ -35,10 +34,8 @@ class Sent:
 
     def __init__(self, command, fd, inode):
         data = FILE_OBJECT.pack(driver.FILE, 0, fd, 0, 0) + struct.pack("<Q", inode)
-        self.data = ctypes.create_string_buffer(data, len(data))
-        self.offsets = (ctypes.c_uint64 * 1)(0)
-        self.commands = driver.transaction(command, self.data, len(data), self.offsets,
-                                                  0x10)
+        self.commands, self.keep = driver.encode(command, driver.Bytes(data, [0]), 0, 1,
+                                                 driver.TF_ACCEPT_FDS)
 
 
 def take(client, argument):

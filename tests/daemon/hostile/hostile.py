@@ -28,7 +28,7 @@ import victims
 from anybinder import driver
 from anybinder.driver import LIBC, Bytes, Client
 from anybinder.process import (
-    fork, is_mounted, is_running, memory_kib, program, run_child, threads_of, until)
+    children_of, fork, is_mounted, is_running, memory_kib, program, run_child, threads_of, until)
 from served import Foreground
 from victims import Result, serve  # noqa: F401 (part of this interface)
 
@@ -105,11 +105,8 @@ def daemon(*options):
 def family(pid):
     """A process and all that descend from it."""
     yield pid
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
-                for child in file.read().split():
-                    yield from family(int(child))
+    for child in children_of(pid):
+        yield from family(child)
 
 
 @contextlib.contextmanager

@@ -2,21 +2,19 @@
 """Memory that never comes in a receiver, where the daemon writes what it delivers, and where the
 injector works."""
 import contextlib
-import ctypes
 import os
 import signal
-import struct
 import threading
 import time
 
-from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, WRITE_READ, Client, ioctl
+from anybinder.driver import ACCEPTS_FDS, LIBC, MAP_SIZE, Client, Trap
 from anybinder.process import become, until
 from hanging_files import READ
 from hostile import ATTACKER, wait_for
 from test_bound import bound
 from test_files import CALL_ON_STACK, attacked, machine_code, send_to_the_attacker, wait_in
 from test_replacing import hand_over
-from test_slow_memory import PAGE, watched_memory
+from test_slow_memory import PAGE
 from test_stuck import trap_or_skip
 
 READ_WRITE, PRIVATE_FIXED = 3, 0x12
@@ -98,15 +96,13 @@ def test_a_stack_that_never_comes_stops_no_other_files(directory):
 
 def hang_often(this, uid, opens, refused):
     """Calls by many threads at once, each with its commands in memory that never comes."""
-    uffd, memory, address = watched_memory(opens * CALLS)
+    trap = Trap(opens * CALLS)
     become(uid)
     clients = [Client(this.path("hwbinder")) for _ in range(opens)]
 
     def call(number):
-        argument = ctypes.create_string_buffer(
-            struct.pack("<6Q", 64, 0, address + number * PAGE, 0, 0, 0))
         try:
-            ioctl(clients[number % opens].fd, WRITE_READ, argument)
+            clients[number % opens].write_at(trap.address + number * PAGE)
         except OSError:
             os.write(refused, b"x")
 
@@ -114,7 +110,6 @@ def hang_often(this, uid, opens, refused):
         threading.Thread(target=call, args=(number,), daemon=True).start()
     os.write(this.say, b"x")
     signal.pause()
-    del uffd, memory
 
 
 def test_many_calls_at_once_keep_no_more_workers_than_a_user_may(directory):

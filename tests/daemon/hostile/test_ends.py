@@ -2,7 +2,6 @@
 """The ends of the daemon's processes: in memory that never comes, with workers that wait, by
 SIGKILL, at once for want of space. Nothing remains of them, and the next one works."""
 import contextlib
-import ctypes
 import os
 import signal
 import struct
@@ -12,6 +11,7 @@ import time
 
 import cgroup
 import pytest
+import test_stuck
 from anybinder import driver
 from anybinder.daemon import Daemon, start
 from anybinder.driver import LIBC, Client
@@ -27,9 +27,8 @@ def write_from_the_files(this):
     client = Client(this.path())
     fd = os.open(this.files.file, os.O_RDWR)
     memory = LIBC.mmap(None, 65536, 3, 2, fd, 0)
-    argument = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, memory, 0, 0, 0), 48)
     os.write(this.say, b"x")
-    driver.ioctl(client.fd, driver.WRITE_READ, argument)
+    client.write_at(memory)
 
 
 def wait_for_the_end(this):
@@ -70,18 +69,7 @@ def test_memory_that_never_comes_keeps_no_client_of_a_killed_server(directory):
 
 def read_from_traps(this):
     """As many threads as may be stuck for one open, in memory that never comes."""
-    client = Client(this.path())
-    traps = [driver.Trap() for _ in range(8)]
-
-    def fall(trap):
-        argument = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, trap.address, 0, 0, 0), 48)
-        with contextlib.suppress(OSError):
-            driver.ioctl(client.fd, driver.WRITE_READ, argument)
-
-    for trap in traps:
-        threading.Thread(target=fall, args=(trap,), daemon=True).start()
-    os.write(this.say, b"x")
-    time.sleep(60)
+    test_stuck.read_from_traps(lambda: os.write(this.say, b"x"), this.path(), 8)
 
 
 def touch_the_buffer(this, begin):

@@ -19,7 +19,10 @@ import hostile
 from anybinder.driver import (
     BC_ENTER_LOOPER,
     BC_TRANSACTION,
+    BINDER,
     BR_TRANSACTION,
+    OBJECT,
+    TF_ONE_WAY,
     TRANSACTION,
     WRITE_READ,
     Client,
@@ -27,11 +30,8 @@ from anybinder.driver import (
     ioctl,
 )
 
-BINDER_TYPE_BINDER = 0x73622A85
 BR_FAILED_REPLY = 0x7211
 GET_EXTENDED_ERROR = 0xC00C6211
-TF_ONE_WAY = 1
-FLAT_OBJECT = struct.Struct("<IIQQ")
 MANY = 60000
 OPENS = 11
 MAP_SIZE = 4 << 20
@@ -48,8 +48,8 @@ def device(path):
 
 def one_way_call(first, count):
     """The commands of a one-way call with @count nodes, and what must live until it is sent."""
-    data = b"".join(FLAT_OBJECT.pack(BINDER_TYPE_BINDER, 0, first + i, 1) for i in range(count))
-    offsets = struct.pack(f"<{count}Q", *range(0, count * FLAT_OBJECT.size, FLAT_OBJECT.size))
+    data = b"".join(OBJECT.pack(BINDER, 0, first + i, 1) for i in range(count))
+    offsets = struct.pack(f"<{count}Q", *range(0, count * OBJECT.size, OBJECT.size))
     keep = [ctypes.create_string_buffer(text, len(text)) for text in (data, offsets)]
     return keep, struct.pack("<I", BC_TRANSACTION) + TRANSACTION.pack(
         0, 0, 1, TF_ONE_WAY, 0, 0, len(data), len(offsets), *map(ctypes.addressof, keep))
@@ -210,13 +210,6 @@ def test_a_long_report_stops_no_worker():
 
 # ---- one write of a gibibyte of commands, by as many processes as there are workers --------------
 
-def write(client, at, size):
-    """One BINDER_WRITE_READ. Returns what was consumed."""
-    arg = ctypes.create_string_buffer(struct.pack("<6Q", size, 0, at, 0, 0, 0))
-    ioctl(client.fd, WRITE_READ, arg)
-    return struct.unpack_from("<6Q", arg.raw)[1]
-
-
 def stream(size):
     fd, at = hostile.many_times(STREAM_FILE, size)
     os.pwrite(fd, struct.pack("<I", BC_ENTER_LOOPER) * (STREAM_FILE // 4), 0)
@@ -227,7 +220,7 @@ def write_stream(ready, path):
     client = Client(path)
     at = stream(STREAM)
     ready()
-    write(client, at, STREAM)
+    client.write_at(at, STREAM)
 
 
 def test_others_are_served_meanwhile_and_killed_writers_end():
@@ -243,7 +236,7 @@ def test_a_signal_does_not_cut_a_stream():
         at = stream(STREAM_FILE)
         signal.signal(signal.SIGALRM, lambda *_: None)
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-        assert write(client, at, STREAM_FILE) == STREAM_FILE
+        assert client.write_at(at, STREAM_FILE) == STREAM_FILE
         ready()
 
     with hostile.daemon() as path, hostile.user(hostile.ATTACKER, interrupted, path):

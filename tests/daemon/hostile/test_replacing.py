@@ -74,7 +74,7 @@ def write_streams(ready, path):
     ready()
     while True:
         try:
-            memory.write(client, at, memory.STREAM)
+            client.write_at(at, memory.STREAM)
         except InterruptedError:    # it was left behind
             time.sleep(0.01)
 

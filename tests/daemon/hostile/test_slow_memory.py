@@ -24,8 +24,8 @@ from anybinder.driver import (
     OBJECT,
     TF_ONE_WAY,
     TRANSACTION,
-    WRITE_READ,
     Client,
+    Trap,
     acquire,
     free_buffer,
     ioctl,
@@ -57,9 +57,8 @@ def serve_faults(uffd, stop):
 
 def write_for_ever(client, address, count):
     while True:
-        arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address, 0, 0, 0))
         try:
-            ioctl(client.fd, WRITE_READ, arg)
+            client.write_at(address)
         except OSError:    # too many workers are stuck: on a busy machine 15 ms become more
             time.sleep(DELAY_S)
             continue
@@ -67,28 +66,15 @@ def write_for_ever(client, address, count):
         count[0] = min(count[0] + 1, 255)
 
 
-def watched_memory(pages):
-    """Memory whose pages come only when their faults are answered: the userfaultfd, the memory and
-    its address."""
-    uffd = LIBC.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
-    assert uffd >= 0, "no userfaultfd"
-    memory = mmap.mmap(-1, pages * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    ioctl(uffd, 0xC018AA3F, ctypes.create_string_buffer(struct.pack("<3Q", 0xAA, 0, 0)))
-    ioctl(uffd, 0xC020AA00, ctypes.create_string_buffer(
-        struct.pack("<4Q", address, pages * PAGE, 1, 0)))
-    return uffd, memory, address
-
-
 def attack(ready, path, uid=hostile.ATTACKER, threads=64, count=bytearray(1)):
-    uffd, _memory, address = watched_memory(threads)
+    trap = Trap(threads)
     become(uid)
     client = Client(path)
     for i in range(threads):
-        threading.Thread(target=write_for_ever, args=(client, address + i * PAGE, count),
+        threading.Thread(target=write_for_ever, args=(client, trap.address + i * PAGE, count),
                          daemon=True).start()
     ready()
-    serve_faults(uffd, threading.Event())
+    serve_faults(trap.fd, threading.Event())
 
 
 def test_others_do_not_wait_for_slow_memory():
@@ -113,14 +99,13 @@ def test_slow_users_are_served_in_turn():
 
 def hang_workers(ready, path, uid, count):
     """One worker after the other waits for a page that does not come."""
-    _uffd, _memory, address = watched_memory(count)
+    trap = Trap(count)
     become(uid)
     client = Client(path)
 
     def write(page):
-        arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address + page * PAGE, 0, 0, 0))
         with contextlib.suppress(OSError):
-            ioctl(client.fd, WRITE_READ, arg)
+            client.write_at(trap.address + page * PAGE)
 
     ready()
     for page in range(count):
@@ -196,42 +181,42 @@ def wait_for_a_call(ready, path, told):
     time.sleep(100)
 
 
-def use_slow_memory(client, uffd, address, until):
+def use_slow_memory(client, trap, until):
     """Until a byte comes from @until."""
     stop = threading.Event()
-    faults = threading.Thread(target=serve_faults, args=(uffd, stop))
+    faults = threading.Thread(target=serve_faults, args=(trap.fd, stop))
     faults.start()
     while not select.select([until], [], [], 0)[0]:
-        arg = ctypes.create_string_buffer(struct.pack("<6Q", 64, 0, address, 0, 0, 0))
         with contextlib.suppress(OSError):
-            ioctl(client.fd, WRITE_READ, arg)
-        LIBC.madvise(address, PAGE, MADV_DONTNEED)
+            client.write_at(trap.address)
+        LIBC.madvise(trap.address, PAGE, MADV_DONTNEED)
     stop.set()
     faults.join()
 
 
 def wait_with_absent_memory(ready, path):
     """For a call, which the daemon cannot write where it is to be."""
-    _uffd, _memory, address = watched_memory(1)
+    trap = Trap()
     become(hostile.ATTACKER)
     client = begin_to_wait(path)
     ready()
-    client.write_read(b"", 256, read_at=address)
+    client.write_read(b"", 256, read_at=trap.address)
 
 
 def attack_the_lane(ready, path, go, way):
-    uffd, _memory, address = watched_memory(2)
+    trap = Trap(2)
     become(hostile.ATTACKER)
     client = Client(path)
     client.become_manager()
     ready()
     receiver, victim = take_node(client), take_node(client)
-    use_slow_memory(client, uffd, address, go)
+    use_slow_memory(client, trap, go)
     if way == "data":
         calls = ((victim, 0), (victim, 64))
     else:
         calls = ((receiver, 0), (victim, 0))
-    client.write_read(b"".join(call_of(BC_TRANSACTION, target, TF_ONE_WAY, size, address + PAGE)
+    at = trap.address + PAGE
+    client.write_read(b"".join(call_of(BC_TRANSACTION, target, TF_ONE_WAY, size, at)
                                for target, size in calls), 0)
 
 

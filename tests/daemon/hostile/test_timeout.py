@@ -5,7 +5,6 @@ The limits are settings of the whole machine, and other file systems that start 
 them too. So this runs only in the long form; the settings last for as long as the daemon starts.
 """
 import contextlib
-import ctypes
 import os
 import pathlib
 import signal
@@ -16,7 +15,7 @@ import time
 
 import hostile
 import pytest
-from anybinder.driver import BC_ENTER_LOOPER, WRITE_READ, Client, Trap, ioctl
+from anybinder.driver import BC_ENTER_LOOPER, Client, Trap
 from test_memory import STREAM, stream
 
 SETTINGS = "/proc/sys/fs/fuse/{}_request_timeout"
@@ -57,10 +56,9 @@ def attack(ready, path):
     client = Client(path)
 
     def write(address, size):
-        arg = ctypes.create_string_buffer(struct.pack("<6Q", size, 0, address, 0, 0, 0))
         while True:
             with contextlib.suppress(OSError):
-                ioctl(client.fd, WRITE_READ, arg)
+                client.write_at(address, size)
             time.sleep(0.1)
 
     for args in ((trap.address, 64), (stream(STREAM), STREAM)):
