@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from . import parcel as parcels
 from .driver import BINDER, BUFFER, HANDLE, Call, Content, Failed, Peer
 
 MANAGER = "android.hidl.manager@1.0::IServiceManager"
@@ -23,20 +24,15 @@ CHAIN, DESCRIPTOR, HASHES, PING, INFO, DEBUG = (
                                                         b"DBG"))
 
 
-class Parcel:
+class Parcel(parcels.Parcel):
     """What a client or a service of HIDL writes: words, and objects that point to buffers."""
 
     def __init__(self, interface: str | None = None):
-        self.data = b""
-        self.offsets: list[int] = []
+        super().__init__(parcels.OLD[0])    # where no word follows a binder
         self.buffers: list[tuple[int, bytes]] = []    # position of the object, content
         if interface:
             self.data = interface.encode() + b"\0"
             self.data += b"\0" * (-len(self.data) % 4)
-
-    def i32(self, value: int) -> "Parcel":
-        self.data += struct.pack("<i", value)
-        return self
 
     def buffer(self, content: bytes, parent: tuple[int, int] | None = None) -> int:
         """Appends a buffer object; returns its number.
@@ -64,30 +60,19 @@ class Parcel:
             self.buffer(text.encode() + b"\0", (array, 16 * place))
         return self
 
-    def binder(self, pointer: int) -> "Parcel":
-        """An object of this process."""
-        self.offsets.append(len(self.data))
-        self.data += struct.pack("<IIQQ", BINDER, 0x100, pointer, pointer)
-        return self
-
     def null(self) -> "Parcel":
         self.data += struct.pack("<IIQQ", BINDER, 0, 0, 0)
         return self
 
 
-class Reader:
+class Reader(parcels.Reader):
     """Reads a transaction, whose buffer is not freed yet; the addresses in it are those of the
     client's mapping."""
 
     def __init__(self, call: Call):
+        super().__init__(call.data, parcels.OLD[0])
         self.client = call.client
-        self.data = call.data
         self.offsets = call.offsets
-        self.at = 0
-
-    def i32(self) -> int:
-        self.at += 4
-        return struct.unpack_from("<i", self.data, self.at - 4)[0]
 
     def interface(self) -> str:
         end = self.data.index(b"\0", self.at)
