@@ -33,3 +33,11 @@ def reachable(programs):    # pylint: disable=redefined-outer-name,unused-argume
 def aidl_compiler():
     """The words that start Debian's .aidl compiler, which is fetched once."""
     return [built("build/aidl/aidl", "build/aidl/aidl")]
+
+
+@pytest.fixture
+def daemon_only(bus):
+    """Skips what is of the daemon: its events, its service manager of HIDL. Those of a kernel are
+    read in tests/tools/trace."""
+    if bus.is_kernel:
+        pytest.skip("it is about the daemon")

@@ -55,10 +55,9 @@ def test_all_else_is_passed_on(bus, binder):
     assert bus.ask("add", "2", "40") == "42" and "DISTURBED" not in bus.run("list")
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_trace_shows_who_stands_before_the_service(bus, binder, fake):
     """With the name of its own, and the priority of the caller."""
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     words = ["nice", "-n", "5", bus.program, "call", "--aidl", AIDL, fake.name, "add", "1", "2"]
     with binder.disturb(fake.name, method="99", dead=True), binder.trace() as calls:
         bus.execute(*words)

@@ -80,9 +80,8 @@ def test_graph_with_rates(bus):
     bus.run("graph", "--for", "0", status=2)
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_recording_is_a_graph_and_a_table(bus):
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     file = os.path.join(bus.scratch, "recording")
     bus.run("trace", "--record", file, "--", bus.program, "ping", PEER, "--count", "50", "--quiet")
     graph = bus.json("graph", "--from", file)
@@ -115,9 +114,8 @@ def test_a_recording_is_a_graph_and_a_table(bus):
         contains(bus.run(command, "--from", file, status=1), "is cut short")
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_recording_carries_its_types(bus):
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     file, types = (os.path.join(bus.scratch, name) for name in ("recording", "types"))
     shutil.copytree(AIDL, types)
     bus.run("trace", "--quiet", "--record", file, "--aidl", types, "--", bus.program, "call", PEER,

@@ -137,9 +137,8 @@ def test_a_service_that_crashes_is_one_box(bus, served):
         contains(graph(served)["picture"], "RESTARTS 3", name)
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_recording_has_one_box_too(bus):
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     file, name = os.path.join(bus.scratch, "recording"), "anybinder.test.recorded"
     tracer = bus.command("trace", "--record", file, "--quiet")
     until(lambda: os.path.exists(file))

@@ -35,9 +35,8 @@ def of(samples, name, **labels):
     return samples.get((f"anybinder_{name}", *labels.items()))
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_page_for_prometheus(bus):
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     process = bus.command("metrics", "--listen", "127.0.0.1:0", "--interval-ms", "100",
                           "--aidl", AIDL)
     address = process.stdout.readline().strip()

@@ -117,9 +117,8 @@ def test_a_list_is_longer_than_a_buffer(bus):
         assert set(names) <= {one["name"] for one in bus.json("list")}
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_dumpsys_asks_for_the_services_once(bus):
-    if bus.is_kernel:
-        pytest.skip("a kernel's events are read by tests/tools/trace")
     done = bus.execute(bus.program, "trace", "--json", "--service", "manager", "--", bus.program,
                        "dumpsys", "--pid")
     contains(done.stdout, f"DUMP OF SERVICE {PEER}:\n", "DUMP OF SERVICE manager:\n")
@@ -452,9 +451,8 @@ def test_restarts_are_counted(bus):
                  f"RESTARTS {one.pid}: a service of it was restarted 3 times")
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_lshal_waits_for_its_service(bus):
-    if bus.is_kernel:
-        pytest.skip("the service manager of HIDL is on the daemon")
     manager = "android.hidl.manager@1.0::IServiceManager"
     contains(bus.run("lshal", "list"), "| All HIDL binderized services", f"{manager}/default ")
     contains(bus.run("lshal", "wait", manager), f"{manager}/default is registered")
@@ -489,9 +487,8 @@ def serve_debugged(ready, path):
     client.serve_until_killed()
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_lshal_has_a_service_debugged(bus):
-    if bus.is_kernel:
-        pytest.skip("the service manager of HIDL is on the daemon")
     debug = "lshal", "debug"
     with ready_child(serve_debugged, bus.path("hwbinder")):
         expected = "1 file, 0 numbers, words {}\n"

@@ -134,9 +134,8 @@ def test_a_recording_shows_the_same(bus, scratch):
     assert done.returncode == 1 and "recorded by another version" in done.stderr, done
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_what_is_missing_is_said_by_the_exit_status(bus, scratch):
-    if bus.is_kernel:
-        pytest.skip("it is about the events of the daemon")
     file = f"{scratch}/recording"
     with bus.started("trace", "--summary", "--record", file, stderr=subprocess.PIPE) as tracer:
         until(lambda: os.path.exists(file))
@@ -153,9 +152,8 @@ def test_what_is_missing_is_said_by_the_exit_status(bus, scratch):
     assert done.returncode == 1 and "events are missing" in done.stderr, done
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_it_lets_others_go_first_and_keeps_their_names(bus):
-    if bus.is_kernel:
-        pytest.skip("it is about the events of the daemon")
     with bus.started("trace", "--json", stderr=None) as tracer:
         if not subprocess.run(shlex.split("chrt -i 0 chrt -o 0 true"), check=False).returncode:
             until(lambda: os.SCHED_IDLE in map(os.sched_getscheduler, children_of(tracer.pid)))
@@ -177,9 +175,8 @@ def signal_all(tracer, number):
         os.kill(pid, number)
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_caller_that_has_ended_has_its_name(bus, scratch):
-    if bus.is_kernel:
-        pytest.skip("a kernel says the name with each event")
     file = f"{scratch}/recording"
     with bus.started("trace", "--json", "--record", file, stderr=None) as tracer:
         until(lambda: os.path.exists(file))
@@ -222,9 +219,8 @@ def test_calls_that_began_before_are_told_from_others(bus, scratch):
     assert ", begun before the trace\n" in bus.tool("trace", "--from", file).stdout
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_no_call_is_missing_however_slow_its_reader_is(bus, scratch):
-    if bus.is_kernel:
-        pytest.skip("it is about the events of the daemon")
     file = f"{scratch}/recording"
     # Nobody reads what is printed until all calls are made.
     with bus.started("trace", "--json", "--record", file, stderr=None) as tracer:
@@ -317,9 +313,8 @@ def test_what_another_thread_does_for_a_call_stands_below_it(bus):
     assert (last["parent"], last["by_other_thread"]) == (None, False), documents
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_a_service_that_has_died_is_named(bus, scratch):
-    if bus.is_kernel:
-        pytest.skip("it is about the events of the daemon")
     with bus.peer() as service:
         # It has the handle, and calls when the service is dead.
         steps = f"""
@@ -486,9 +481,8 @@ def test_root_sees_data_that_is_to_be_cleared_if_it_asks(bus, scratch):
         assert found == {(data, missing, not data)}, again
 
 
+@pytest.mark.usefixtures("daemon_only")
 def test_root_of_a_container_is_not_told(bus):
-    if bus.is_kernel:
-        pytest.skip("it is about the events of the daemon")
     drop = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace",
             bus.program, "trace"]
     for arguments, status in (["--payload"], 8), (["--payload=all"], 8), ([], 0):
