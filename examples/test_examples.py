@@ -8,16 +8,14 @@ they need root and the network.
 import contextlib
 import os
 import pathlib
-import queue
 import signal
 import subprocess
 import tempfile
-import threading
 
 import pytest
 from anybinder.bus import Bus
 from anybinder.call import Command
-from anybinder.process import PATIENCE_S, in_own_mounts, own_mounts, until
+from anybinder.process import PATIENCE_S, Program as Started, in_own_mounts, own_mounts, until
 from building import TOP
 
 NAME = "example.IBoard/default"
@@ -34,35 +32,28 @@ mknod -m 666 /dev/urandom c 1 9
 SYSTEM = f"{BARE}ln -s binderfs/binder /dev/binder"
 
 
-class Program:
-    """A running program whose lines of output can be waited for."""
+class Program(Started):
+    """A running program whose lines of output are looked at one after the other."""
 
     def __init__(self, bus, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        text=True, env=bus.environment)
-        self.lines = queue.Queue()
-        self.command = command
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            # What libgbinder says is not the program's.
-            if not line.startswith("[gbinder] "):
-                self.lines.put(line.rstrip("\n"))
-        self.lines.put(None)
+        super().__init__(command, env=bus.environment, stderr=None)
+        self.seen = 0
 
     def expect(self, *wanted):
         for line in wanted:
-            got = self.lines.get(timeout=PATIENCE_S)
-            assert got == line, f"{self.command[-2:]} printed {got!r}, wanted {line!r}"
+            got = until(self.next_line, what=f"{self.args[-2:]} prints {line!r}")
+            assert got == f"{line}\n", f"{self.args[-2:]} printed {got!r}, wanted {line!r}"
+            self.seen += 1
+
+    def next_line(self):
+        # What libgbinder says is not the program's.
+        lines = [line for line in self.log().splitlines(keepends=True)
+                 if not line.startswith("[gbinder] ")][self.seen:]
+        return lines and lines[0].endswith("\n") and lines[0]
 
     def expect_anew(self, *wanted):
         """The program has noticed that the driver is gone, and begins anew."""
         self.expect("the driver is gone: beginning anew", *wanted)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
 
 
 class Language:
@@ -75,22 +66,20 @@ class Language:
         self.notes = notes
 
     @contextlib.contextmanager
-    def served(self):
-        program = Program(self.bus, self.service)
-        try:
-            program.expect(f"serving {NAME}")
-            yield program
-        finally:
-            program.kill()
+    def started(self, command, line):
+        """A program that has begun, which it says in its first line."""
+        with Program(self.bus, command) as program:
+            try:
+                program.expect(line)
+                yield program
+            finally:
+                program.kill()
 
-    @contextlib.contextmanager
+    def served(self):
+        return self.started(self.service, f"serving {NAME}")
+
     def watched(self, readers):
-        program = Program(self.bus, [*self.client, "watch"])
-        try:
-            program.expect(f"watching, {readers} readers")
-            yield program
-        finally:
-            program.kill()
+        return self.started([*self.client, "watch"], f"watching, {readers} readers")
 
     def call(self, *arguments):
         done = subprocess.run([*self.client, *arguments], text=True, stdin=subprocess.DEVNULL,
@@ -201,7 +190,7 @@ def test_every_client_is_told_that_a_service_died(setting):
             service.kill()
             for watcher in watchers:
                 watcher.expect("the service died")
-                assert watcher.process.wait(PATIENCE_S) == 0
+                assert watcher.wait(PATIENCE_S) == 0
             until(lambda: not setting.is_listed())
 
 
