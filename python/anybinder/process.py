@@ -253,17 +253,22 @@ def enter_own_mounts() -> None:
         os.close(descriptor)
 
 
-def bind_files(source: str, target: str) -> None:
+@contextlib.contextmanager
+def bound_files(source: str, target: str) -> Iterator[None]:
     """Bind mounts of all that is in the directory @source, each file and directory on its own, in
-    the empty directory @target. As root; the caller unmounts them."""
-    for name in os.listdir(source):
-        path = f"{target}/{name}"
-        if os.path.isdir(f"{source}/{name}"):
-            os.mkdir(path)
-        else:
-            with open(path, "wb"):
-                pass
-        subprocess.run(["mount", "--bind", f"{source}/{name}", path], check=True)
+    the empty directory @target, which root can make."""
+    try:
+        for name in os.listdir(source):
+            path = pathlib.Path(target, name)
+            if os.path.isdir(f"{source}/{name}"):
+                path.mkdir()
+            else:
+                path.touch()
+            subprocess.run(["mount", "--bind", f"{source}/{name}", path], check=True)
+        yield
+    finally:
+        for name in os.listdir(target):
+            subprocess.run(["umount", "-l", f"{target}/{name}"], check=False)
 
 
 def in_own_mounts(*words: str) -> list[str]:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real clients: services and clients of the rsbinder crate, each a process of its own."""
 import os
-import subprocess
 
 import pytest
 from anybinder.bus import Bus
-from anybinder.process import bind_files
+from anybinder.process import bound_files
 
 LIMIT_S = 15    # the kernel looks at the requests at intervals of so long
 SETTING = "/proc/sys/fs/fuse/max_request_timeout"
@@ -27,13 +26,8 @@ def test_daemon(clients, suite):
 def test_bound_files(clients, suite, scratch, root):    # pylint: disable=unused-argument
     """Through bind mounts of the daemon's files, each on its own."""
     os.chmod(scratch, 0o755)    # one case is another user for a while
-    with Bus(managers="binder") as bus:
-        try:
-            bind_files(bus.mount, scratch)
-            suite([clients, "--mount", scratch], timeout=900)
-        finally:
-            for name in os.listdir(scratch):
-                subprocess.run(["umount", "-l", os.path.join(scratch, name)], check=False)
+    with Bus(managers="binder") as bus, bound_files(bus.mount, scratch):
+        suite([clients, "--mount", scratch], timeout=900)
 
 
 @pytest.mark.long

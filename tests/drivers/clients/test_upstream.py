@@ -4,6 +4,7 @@
 The source is that of the crate that the tools are built with; cargo reports where it is. The tests
 use /dev/binderfs, so they run under `anybinder run`. They take longer to build than all the rest.
 """
+import contextlib
 import json
 import os
 import re
@@ -12,20 +13,14 @@ import subprocess
 
 import pytest
 from anybinder.bus import Bus
+from anybinder.process import bound_files
 from building import BUILD, TOP
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3600)]
 COPY = os.path.join(BUILD, "upstream", "rsbinder")
 TARGET = os.path.join(BUILD, "upstream", "target")
-# sh -c BIND DIR COMMAND...: binds each file of DIR/mount on its own and shows them at /dev/binderfs
-BIND = """mkdir "$0/bound"
-for from in "$0"/mount/*; do
-	to=$0/bound/${from##*/}
-	if [ -d "$from" ]; then mkdir "$to"; else touch "$to"; fi
-	mount --bind "$from" "$to" || exit
-done
-mount --rbind "$0/bound" /dev/binderfs && exec "$@"
-"""
+# sh -c SHOW DIR COMMAND...: shows a directory at /dev/binderfs
+SHOW = 'mount --rbind "$0" /dev/binderfs && exec "$@"'
 
 
 def crate_source():
@@ -54,12 +49,14 @@ def test_crate(program, root, tests, bound, case):    # pylint: disable=unused-a
     """Bound: each file is a bind mount of its own."""
     program("anybinderd")
     program("anybinder")
-    with Bus(managers="binder") as bus:
-        binding = ["sh", "-c", BIND, bus.directory] if bound else []
-        done = bus.execute(bus.program, "run", "--", *binding, tests, cwd=COPY, timeout=300)
+    with Bus(managers="binder") as bus, contextlib.ExitStack() as stack:
+        showing = []
         if bound:
-            for name in os.listdir(f"{bus.directory}/bound"):
-                subprocess.run(["umount", "-l", f"{bus.directory}/bound/{name}"], check=False)
+            directory = f"{bus.directory}/bound"
+            os.mkdir(directory)
+            stack.enter_context(bound_files(bus.mount, directory))
+            showing = ["sh", "-c", SHOW, directory]
+        done = bus.execute(bus.program, "run", "--", *showing, tests, cwd=COPY, timeout=300)
     results = re.findall(r"^test (\S+) \.\.\. (ok|FAILED)$", done.stdout, re.MULTILINE)
     for name, result in results:
         case(name, result == "ok", done.stdout)

@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, TOP + "/python")
 from anybinder import daemon    # noqa: E402
-from anybinder.process import bind_files, is_running    # noqa: E402
+from anybinder.process import bound_files, is_running    # noqa: E402
 
 BIN = os.environ.get("ANYBINDER_BIN", TOP + "/build/bin")
 # An emulated machine on busy processors is slow, one of another architecture slower still.
@@ -106,12 +106,8 @@ def mounted(where):
             return
         bound = directory + "/bound"
         os.mkdir(bound)
-        try:
-            bind_files(server.mnt, bound)
+        with bound_files(server.mnt, bound):
             yield bound, server.pid
-        finally:
-            for name in os.listdir(bound):
-                subprocess.run(["umount", "-l", f"{bound}/{name}"], check=False)
 
 
 def run_on_daemon(where, options):

@@ -189,12 +189,8 @@ def test_a_recording_answers(binder, tmp_path):
     again.dies()
     cut = tmp_path / "cut"
     cut.write_bytes(recording.read_bytes()[:-30])
-    (tmp_path / "newer").write_bytes(b"anybinder events 9\n")
-    for name, path, why in ((PEER, "none", "No such file"), (PEER, "newer", "version"),
-                            (f"{PEER}2", "recording", "has no call of")):
-        said = binder.bus.run("fake", "--aidl", AIDL, name, "--from", str(tmp_path / path),
-                              status=1)
-        assert why in said, said
+    for name, path, why in ((PEER, "none", "No such file"), (f"{PEER}2", recording, "no call of")):
+        assert why in binder.bus.run("fake", "--aidl", AIDL, name, "--from", str(path), status=1)
     with binder.bus.started("fake", "--aidl", AIDL, PEER, "--from", str(cut)) as process:
         assert "is cut short" in process.stdout.readline()
 
