@@ -7,6 +7,7 @@
 //! * `raw_manager`: the service manager, without asking services for anything; `objects`: what it
 //!   finds, and files, in parcels; `unasked`: one-way calls to a service that may not answer
 //! * `restarts`: how often services were restarted of late
+//! * `stand_in`: processes that have the names of services and pass calls on
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod addints;
@@ -17,4 +18,5 @@ pub mod place;
 pub mod raw;
 pub mod raw_manager;
 pub mod restarts;
+pub mod stand_in;
 mod unasked;

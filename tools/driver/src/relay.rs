@@ -45,12 +45,7 @@ pub enum Verdict {
 }
 
 /// Decides over calls. It is asked by the thread that serves the call, which it may delay.
-pub trait Judge: Send + Sync {
-    fn judge(&self, call: &TransactionData) -> Verdict;
-
-    /// The process of the object that the relay was made for has died.
-    fn died(&self);
-}
+pub type Judge = Box<dyn Fn(&TransactionData) -> Verdict + Send + Sync>;
 
 /// An object that a node stands for.
 struct Stand {
@@ -72,7 +67,9 @@ struct Tables {
 /// One or two sides: the context where callers are, and that of the objects if it is another one.
 pub struct Relay {
     sides: Vec<Driver>,
-    judge: Box<dyn Judge>,
+    judge: Judge,
+    /// Is called when a thread cannot go on, or the process of the object has died.
+    ended: fn(),
     tables: Mutex<Tables>,
     /// Threads of each side that wait for work, and all threads.
     idle: [AtomicUsize; 2],
@@ -102,7 +99,8 @@ impl Relay {
     /// * `sides`: an open of the context of the callers, then one of that of the objects, if that
     ///   is another
     /// * `handle`: the object that the node with `OWN_POINTER` stands for
-    pub fn new(sides: Vec<Driver>, handle: u32, judge: Box<dyn Judge>) -> Arc<Relay> {
+    /// * `ended`: is called when a thread cannot go on, or the process of that object has died
+    pub fn new(sides: Vec<Driver>, handle: u32, judge: Judge, ended: fn()) -> Arc<Relay> {
         let mut tables = Tables {
             last_pointer: OWN_POINTER,
             ..Tables::default()
@@ -113,6 +111,7 @@ impl Relay {
         Arc::new(Relay {
             sides,
             judge,
+            ended,
             tables: Mutex::new(tables),
             idle: Default::default(),
             threads: AtomicUsize::new(0),
@@ -124,15 +123,13 @@ impl Relay {
     }
 
     /// Starts to serve, with more threads when they are needed.
-    ///
-    /// * `failed`: is called when a thread cannot go on
-    pub fn start(self: &Arc<Relay>, failed: fn(io::Error)) {
+    pub fn start(self: &Arc<Relay>) {
         for side in 0..self.sides.len() {
-            self.spawn(side, failed);
+            self.spawn(side);
         }
     }
 
-    fn spawn(self: &Arc<Relay>, side: usize, failed: fn(io::Error)) {
+    fn spawn(self: &Arc<Relay>, side: usize) {
         if self.threads.fetch_add(1, Ordering::Relaxed) >= THREADS_MAX {
             return;
         }
@@ -145,7 +142,9 @@ impl Relay {
                 opens: opens.collect(),
                 relay,
             };
-            worker.serve_all(side, failed).unwrap_or_else(failed);
+            if worker.serve_all(side).is_err() {
+                (worker.relay.ended)();
+            }
         });
         // Without it, the threads that there are go on.
         drop(thread);
@@ -163,7 +162,7 @@ impl Worker {
         self.drivers.len() - 1 - side
     }
 
-    fn serve_all(&mut self, side: usize, failed: fn(io::Error)) -> io::Result<()> {
+    fn serve_all(&mut self, side: usize) -> io::Result<()> {
         loop {
             self.relay.idle[side].fetch_add(1, Ordering::Relaxed);
             let events = self.drivers[side].exchange_and_wait();
@@ -172,7 +171,7 @@ impl Worker {
                 match event {
                     Event::Transaction(call, _) => {
                         if was_idle == 1 {
-                            self.relay.spawn(side, failed);
+                            self.relay.spawn(side);
                         }
                         self.serve(side, &call)?;
                     }
@@ -185,7 +184,7 @@ impl Worker {
     /// What is no call.
     fn note(&mut self, side: usize, event: &Event) {
         match event {
-            Event::Died(_) => self.relay.judge.died(),
+            Event::Died(_) => (self.relay.ended)(),
             Event::Acquired(pointer) => self.use_node(side, *pointer, 1),
             Event::Released(pointer) => self.use_node(side, *pointer, -1),
             _ => {}
@@ -212,7 +211,7 @@ impl Worker {
     /// Makes a call, or fails or drops it, and replies to it.
     fn serve(&mut self, side: usize, call: &TransactionData) -> io::Result<()> {
         let is_oneway = call.flags & abi::TF_ONE_WAY != 0;
-        match self.relay.judge.judge(call) {
+        match (self.relay.judge)(call) {
             Verdict::Pass => return self.pass(side, call, is_oneway),
             _ if is_oneway => {}
             Verdict::Status(status) => self.drivers[side].reply_status(status),

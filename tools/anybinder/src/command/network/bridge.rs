@@ -5,18 +5,17 @@
 //! Each service is bridged by a process of its own, which ends with the service or with the other
 //! service manager: so the driver tells clients of the death. Its parent starts the next one.
 use anybinder_cli::error::{Error, Kind, Result};
-use anybinder_cli::output::{note_error, say};
-use anybinder_client::device::{self, no_service};
-use anybinder_client::objects::Node;
-use anybinder_client::raw_manager::{stability_of, RawManager, MANAGER};
-use anybinder_driver::abi::TransactionData;
-use anybinder_driver::parcel::{Speaker, Target, OWN_POINTER};
-use anybinder_driver::relay::{Judge, Relay, Verdict, FLAGS};
+use anybinder_cli::output::say;
+use anybinder_client::device;
+use anybinder_client::raw_manager::{RawManager, MANAGER};
+use anybinder_client::stand_in::{self, Service, LOST};
+use anybinder_driver::parcel::{Speaker, OWN_POINTER};
+use anybinder_driver::relay::Verdict;
 use anybinder_mount::context::Context;
 use anybinder_mount::mount::Mount;
 use anybinder_rpc::dialect::header_word;
+use rustix::process::{Pid, Signal, WaitOptions};
 use std::convert::Infallible;
-use std::ffi::CString;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,9 +24,6 @@ const PROGRAM: &str = "binder-bridge";
 
 /// How often a service that is not registered is looked for, and a process is started again.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
-
-/// The exit status of a process whose service or service manager is gone.
-const LOST: i32 = 101;
 
 /// The cookie of the death of a service manager.
 const MANAGER_COOKIE: u64 = OWN_POINTER + 1;
@@ -86,19 +82,6 @@ impl Place {
     }
 }
 
-/// Passes all on.
-struct Open;
-
-impl Judge for Open {
-    fn judge(&self, _: &TransactionData) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn died(&self) {
-        std::process::exit(LOST);
-    }
-}
-
 /// Bridges a service until it or a service manager dies, which ends this process.
 fn bridge((from, to): ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<Infallible> {
     device::open(to.0, to.1, 0)?;
@@ -106,31 +89,21 @@ fn bridge((from, to): ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<In
     let foreign = device::foreign();
     let mut there = RawManager::open(from.0, from.1)?;
     let mut here = RawManager::open(to.0, to.1)?;
-    let binder = loop {
-        match there.look_up(name)? {
-            Some(binder) => break binder,
+    let mut service = loop {
+        match Service::find(&mut there, name, Speaker::default())? {
+            Some(service) => break service,
             None => std::thread::sleep(LOOK_INTERVAL),
         }
     };
-    let Target::Handle(handle) = binder.target else {
-        return Err(no_service(name));
-    };
-    let speaker = match foreign {
-        Some(foreign) => Speaker {
+    if let Some(foreign) = foreign {
+        service.speaker = Speaker {
             level: foreign.level,
             header_word: header_word(),
-        },
-        None => there.registrant(name).unwrap_or_default(),
-    };
-    there.driver.request_death(handle, OWN_POINTER);
+        };
+    }
     here.driver.acquire(MANAGER);
     here.driver.request_death(MANAGER, MANAGER_COOKIE);
-    let sides = [&here, &there].map(|manager| manager.driver.for_another_thread());
-    let relay = Relay::new(sides.into(), handle, Box::new(Open));
-    let _ = there.driver.flush();
-    let node = Node::Own(OWN_POINTER, FLAGS);
-    here.add(name, (node, stability_of(&binder)), speaker)?;
-    relay.start(|_| std::process::exit(LOST));
+    service.stand_in(&mut here, Some(&there), Box::new(|_| Verdict::Pass))?;
     say(format_args!(
         "{name} bridged from {} to {}",
         from.0.file(from.1).display(),
@@ -141,24 +114,15 @@ fn bridge((from, to): ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<In
     }
 }
 
-fn start(context: &Context, places: ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<i32> {
-    // SAFETY: this process has one thread, so that the child may go on like a new one.
-    match unsafe { libc::fork() } {
-        -1 => Err(Error::new("A process cannot be started.")),
-        0 => {
-            // SAFETY: only changes what happens to this process when its parent ends.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-            let _ = rustix::thread::set_name(&CString::new(PROGRAM).unwrap_or_default());
-            let Err(error) = bridge(places, name);
-            let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
-            if may_pass.contains(&error.kind()) {
-                std::process::exit(LOST);
-            }
-            note_error("anybinder", context.json, &error);
-            std::process::exit(error.kind().exit_status().into())
+fn start(context: &Context, places: ((&Mount, &str), (&Mount, &str)), name: &str) -> Result<Pid> {
+    stand_in::start(PROGRAM, (Signal::KILL, context.json), || {
+        let Err(error) = bridge(places, name);
+        let may_pass = [Kind::CallFailed, Kind::NotWorking, Kind::NoManager];
+        match may_pass.contains(&error.kind()) {
+            true => std::process::exit(LOST),
+            false => Err(error),
         }
-        pid => Ok(pid),
-    }
+    })
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
@@ -179,17 +143,16 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         running.push((start(context, places, name)?, name));
     }
     loop {
-        let mut status = 0;
-        // SAFETY: writes the status of a child.
-        let ended = unsafe { libc::waitpid(-1, &raw mut status, 0) };
-        let Some(at) = running.iter().position(|(pid, _)| *pid == ended) else {
-            continue;
-        };
-        let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-        if let Some(code) = code.filter(|code| *code != LOST) {
-            return Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)));
+        let ended = stand_in::wait(WaitOptions::empty())?;
+        for (pid, name) in &mut running {
+            let Some((_, status)) = ended.filter(|(ended, _)| ended == pid) else {
+                continue;
+            };
+            if let Some(code) = status.filter(|code| *code != LOST) {
+                return Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)));
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+            *pid = start(context, places, name)?;
         }
-        std::thread::sleep(LOOK_INTERVAL);
-        running[at].0 = start(context, places, running[at].1)?;
     }
 }

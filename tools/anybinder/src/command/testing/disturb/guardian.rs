@@ -1,179 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The two processes of `anybinder disturb`: one stands before the service, the other, which was
 //! started, waits. Whichever is killed, the other one gives the name back.
-use super::rule::{Counts, Rule, RuleJudge, DIED, LOST};
+use super::rule::{Counts, Rule, DIED};
 use anybinder_cli::error::{Doing, Error, Kind, Result};
-use anybinder_cli::output::{note_error, say};
+use anybinder_cli::output::say;
 use anybinder_client::device::{self, no_service};
 use anybinder_client::objects::Node;
 use anybinder_client::place::DISTURB;
-use anybinder_client::raw_manager::{stability_of, RawManager};
-use anybinder_driver::level::{Level, Stability};
-use anybinder_driver::parcel::{Speaker, Target, OWN_POINTER};
-use anybinder_driver::relay::{Relay, FLAGS};
+use anybinder_client::raw_manager::RawManager;
+use anybinder_client::stand_in::{self, Service, LOST};
+use anybinder_driver::level::Level;
+use anybinder_driver::parcel::{Speaker, Target};
 use anybinder_mount::context::Context;
 use anybinder_rpc::dialect::header_word;
-use rustix::event::{PollFd, PollFlags};
+use rustix::process::{getppid, kill_process, Pid, Signal, WaitOptions};
 use serde_json::json;
-use std::ffi::CString;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
-/// A service, as it is in the service manager.
-struct Service<'a> {
-    name: &'a str,
-    handle: u32,
-    stability: Stability,
-    /// How it reads calls.
-    speaker: Speaker,
+/// Ask for the end.
+const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// To the guardian: the other process stands before the service. To that: the guardian is gone.
+const CHANGED: i32 = libc::SIGUSR1;
+
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    // SAFETY: plain calls with a live set.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in signals {
+            libc::sigaddset(&raw mut set, *signal);
+        }
+        set
+    }
 }
 
-impl<'a> Service<'a> {
-    fn find(manager: &mut RawManager, name: &'a str, level: Level) -> Result<Service<'a>> {
-        let binder = manager.look_up(name)?.ok_or_else(|| no_service(name))?;
-        let Target::Handle(handle) = binder.target else {
-            return Err(Error::new(format!("{name} is a service of this process.")));
-        };
-        let untold = Speaker {
-            level,
-            header_word: header_word(),
-        };
-        Ok(Service {
-            name,
-            handle,
-            stability: stability_of(&binder),
-            speaker: manager.registrant(name).unwrap_or(untold),
-        })
-    }
+/// Waits for one of these signals, which are blocked.
+fn wait_for(signals: &[i32]) -> i32 {
+    let mut came = 0;
+    // SAFETY: writes the number of a signal.
+    unsafe { libc::sigwait(&set_of(signals), &raw mut came) };
+    came
+}
 
-    /// Registers the service again, unless another one has taken the name. Returns whether it did.
-    ///
-    /// * `before`: the object that stands before the service
-    fn give_back(&self, manager: &mut RawManager, before: Target) -> Result<bool> {
-        let found = manager.look_up(self.name)?.map(|binder| binder.target);
-        if found.is_some_and(|target| target != before) {
-            return Ok(found == Some(Target::Handle(self.handle)));
+/// Why a guardian goes on.
+enum Event {
+    Signal,
+    /// The other process has ended, with this exit status if it was not killed.
+    Ended(Option<i32>),
+}
+
+/// Waits for one of these signals, or for the end of a process.
+fn wait(pid: Pid, signals: &[i32]) -> Result<Event> {
+    loop {
+        match wait_for(&[signals, &[libc::SIGCHLD]].concat()) {
+            libc::SIGCHLD => {}
+            _ => return Ok(Event::Signal),
         }
-        let real = (Node::Handle(self.handle), self.stability);
-        manager.add(self.name, real, self.speaker)?;
-        Ok(true)
+        while let Some((ended, status)) = stand_in::wait(WaitOptions::NOHANG)? {
+            if ended == pid {
+                return Ok(Event::Ended(status));
+            }
+        }
     }
 }
 
 /// Memory that the processes share.
 fn shared_counts() -> Result<&'static Counts> {
+    use rustix::mm::{mmap_anonymous, MapFlags, ProtFlags};
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
     // SAFETY: a new mapping, which stays; zeros are counts.
     let memory = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            size_of::<Counts>(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
+        let mapped = mmap_anonymous(std::ptr::null_mut(), size_of::<Counts>(), access, flags);
+        mapped.map(|memory| &*memory.cast::<Counts>())
     };
-    if memory == libc::MAP_FAILED {
-        return Err(std::io::Error::last_os_error()).doing(|| "mapping memory".to_string());
-    }
-    // SAFETY: as above.
-    Ok(unsafe { &*memory.cast::<Counts>() })
+    memory
+        .map_err(std::io::Error::from)
+        .doing(|| "mapping memory".to_string())
 }
 
-/// From now on, signals that end this process and its children are read here.
-fn signals() -> Result<OwnedFd> {
-    // SAFETY: plain calls with a live set; the descriptor is new.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            libc::sigaddset(&raw mut set, signal);
-        }
-        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-        match libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) {
-            -1 => Err(std::io::Error::last_os_error()).doing(|| "waiting for signals".to_string()),
-            number => Ok(OwnedFd::from_raw_fd(number)),
-        }
-    }
-}
-
-/// What a guardian knows.
+/// What both processes know.
 struct Guardian<'a> {
     context: &'a Context,
     device: &'a str,
     name: &'a str,
-    level: Level,
+    /// How the service reads calls, if that is not told.
+    untold: Speaker,
     rule: &'a Rule,
     counts: &'static Counts,
 }
 
-/// How the process that stood before the service has ended.
-enum End {
-    Asked,
-    Status(i32),
-    Killed,
-}
-
-impl Guardian<'_> {
-    /// Stands before the service until the other process is gone.
-    fn stand(&self, mut guardian: UnixStream) -> Result<()> {
+impl<'a> Guardian<'a> {
+    fn find(&self) -> Result<(RawManager, Service<'a>)> {
         let mut manager = RawManager::open(&self.context.mount, self.device)?;
-        let service = Service::find(&mut manager, self.name, self.level)?;
-        manager.driver.request_death(service.handle, OWN_POINTER);
-        let judge = RuleJudge {
-            rule: self.rule.clone(),
-            counts: self.counts,
-        };
-        let sides = vec![manager.driver.for_another_thread()];
-        let relay = Relay::new(sides, service.handle, Box::new(judge));
-        let node = Node::Own(OWN_POINTER, FLAGS);
-        manager.add(self.name, (node, service.stability), service.speaker)?;
-        relay.start(|_| std::process::exit(LOST));
-        let doing = || "telling that it began".to_string();
-        guardian.write_all(b"1").doing(doing)?;
-        // The end of the other process, killed or not.
-        while guardian.read(&mut [0; 8]).is_ok_and(|size| size > 0) {}
-        service.give_back(&mut manager, Target::Own)?;
-        Ok(())
+        let service = Service::find(&mut manager, self.name, self.untold)?;
+        Ok((manager, service.ok_or_else(|| no_service(self.name))?))
     }
 
-    /// Starts the process that stands before the service; the other end says when it does.
-    fn start(&self) -> Result<(i32, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair().doing(|| "making a socket".to_string())?;
-        // SAFETY: this process has one thread, so that the child may go on like a new one.
-        match unsafe { libc::fork() } {
-            -1 => Err(std::io::Error::last_os_error()).doing(|| "starting a process".to_string()),
-            0 => {
-                drop(ours);
-                let _ = rustix::thread::set_name(&CString::new(DISTURB).unwrap_or_default());
-                let status = self.stand(theirs).err().map_or(0, |error| {
-                    note_error("anybinder", self.context.json, &error);
-                    error.kind().exit_status().into()
-                });
-                std::process::exit(status)
+    /// Registers the service again. Fails if another one has taken the name.
+    ///
+    /// * `before`: the object that stands before the service
+    fn give_back(&self, manager: &mut RawManager, service: &Service, before: Target) -> Result<()> {
+        let real = Target::Handle(service.handle);
+        let found = manager.look_up(self.name)?.map(|binder| binder.target);
+        match found.filter(|target| *target != before) {
+            Some(other) if other == real => Ok(()),
+            Some(_) => Err(Error::with_advice(
+                format!("{} was registered by another service meanwhile.", self.name),
+                "That one has the name now.",
+            )),
+            None => {
+                let real = (Node::Handle(service.handle), service.stability);
+                manager.add(self.name, real, service.speaker)
             }
-            pid => Ok((pid, ours)),
         }
     }
 
-    /// Waits until the other process ends, or this one is to.
-    fn wait(pid: i32, other: &UnixStream, signals: &OwnedFd) -> End {
-        let mut fds =
-            [other.as_fd(), signals.as_fd()].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
-        while rustix::event::poll(&mut fds, None).is_err() {}
-        if !fds[1].revents().is_empty() {
-            return End::Asked;
+    /// Stands before the service until the guardian is gone.
+    fn stand(&self) -> Result<()> {
+        let (mut manager, service) = self.find()?;
+        let (rule, counts) = (self.rule.clone(), self.counts);
+        let judge = Box::new(move |call: &_| rule.judge(counts, call));
+        service.stand_in(&mut manager, None, judge)?;
+        if let Some(guardian) = getppid() {
+            let _ = kill_process(guardian, Signal::USR1);
         }
-        let mut status = 0;
-        // SAFETY: writes the status of a child of this process.
-        unsafe { libc::waitpid(pid, &raw mut status, 0) };
-        match libc::WIFEXITED(status) {
-            true => End::Status(libc::WEXITSTATUS(status)),
-            false => End::Killed,
-        }
+        wait_for(&[CHANGED]);
+        // Another one may have the name.
+        let _ = self.give_back(&mut manager, &service, Target::Own);
+        Ok(())
     }
 
     fn say_end(&self) {
@@ -189,49 +144,42 @@ impl Guardian<'_> {
     }
 
     fn guard(&self) -> Result<ExitCode> {
-        let signals = signals()?;
-        let mut manager = RawManager::open(&self.context.mount, self.device)?;
-        let service = Service::find(&mut manager, self.name, self.level)?;
+        // SAFETY: plain call with a live set.
+        unsafe {
+            let set = set_of(&[&ENDING[..], &[CHANGED, libc::SIGCHLD]].concat());
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+        let (mut manager, service) = self.find()?;
         let mut is_first = true;
         loop {
-            let (pid, mut other) = self.start()?;
-            if !other.read(&mut [0; 1]).is_ok_and(|size| size == 1) {
+            let how = (Signal::USR1, self.context.json);
+            let pid = stand_in::start(DISTURB, how, || self.stand())?;
+            if let Event::Ended(status) = wait(pid, &[CHANGED])? {
                 // The process has said why.
-                let status = match Self::wait(pid, &other, &signals) {
-                    End::Status(status) => u8::try_from(status).unwrap_or(1),
-                    End::Asked | End::Killed => 1,
-                };
-                return Ok(ExitCode::from(status));
+                let status = status.and_then(|status| u8::try_from(status).ok());
+                return Ok(ExitCode::from(status.unwrap_or(1)));
             }
             let found = manager.look_up(self.name)?.map(|binder| binder.target);
             let before = found.unwrap_or(Target::Handle(0));
+            let (name, number) = (self.name, pid.as_raw_nonzero());
             if std::mem::take(&mut is_first) && !self.context.json {
-                say(format_args!("{} is disturbed by process {pid}", self.name));
+                say(format_args!("{name} is disturbed by process {number}"));
             }
-            let end = Self::wait(pid, &other, &signals);
-            let died = || {
-                Error::new(format!(
-                    "The service {} has died; its clients were told.",
-                    self.name
-                ))
-            };
-            if let End::Status(LOST) = end {
-                return Err(died().of(Kind::CallFailed));
+            let event = wait(pid, &ENDING)?;
+            if let Event::Ended(Some(LOST)) = event {
+                let what = format!("The service {name} has died; its clients were told.");
+                return Err(Error::new(what).of(Kind::CallFailed));
             }
-            if !service.give_back(&mut manager, before)? {
-                let what = format!("{} was registered by another service meanwhile.", self.name);
-                return Err(Error::with_advice(what, "That one has the name now."));
-            }
-            match end {
-                End::Asked => {
-                    // SAFETY: a child that was not waited for.
-                    unsafe { libc::kill(pid, libc::SIGKILL) };
+            self.give_back(&mut manager, &service, before)?;
+            match event {
+                Event::Signal => {
+                    let _ = kill_process(pid, Signal::KILL);
                     self.say_end();
                     return Ok(ExitCode::SUCCESS);
                 }
-                End::Status(DIED) => {}
-                End::Status(_) | End::Killed => {
-                    let what = format!("The process {pid} before {} was killed.", self.name);
+                Event::Ended(Some(DIED)) => {}
+                Event::Ended(_) => {
+                    let what = format!("The process {number} before {name} was killed.");
                     return Err(Error::with_advice(what, "The name is given back."));
                 }
             }
@@ -241,15 +189,16 @@ impl Guardian<'_> {
 
 /// Disturbs a service until that is to end.
 pub fn run(context: &Context, device: &str, name: &str, rule: &Rule) -> Result<ExitCode> {
-    let level = device::foreign().map_or(Level::default(), |foreign| foreign.level);
-    let counts = shared_counts()?;
     let guardian = Guardian {
         context,
         device,
         name,
-        level,
+        untold: Speaker {
+            level: device::foreign().map_or(Level::default(), |foreign| foreign.level),
+            header_word: header_word(),
+        },
         rule,
-        counts,
+        counts: shared_counts()?,
     };
     guardian.guard()
 }

@@ -3,16 +3,14 @@
 use crate::command::testing::random::Random;
 use anybinder_driver::abi::{TransactionData, TF_ONE_WAY};
 use anybinder_driver::parcel::Parcel;
-use anybinder_driver::relay::{Judge, Verdict};
+use anybinder_driver::relay::Verdict;
 use anybinder_mount::process::command_name;
 use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The exit statuses of a process that stands before a service: it died as the rule says; the
-/// service has died.
+/// The exit status of a process that died as the rule says.
 pub const DIED: i32 = 100;
-pub const LOST: i32 = 101;
 
 #[derive(Clone, Debug)]
 pub enum Effect {
@@ -82,30 +80,20 @@ impl Rule {
         let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
         counts.disturbed.fetch_update(set, get, limited).is_ok()
     }
-}
 
-pub struct RuleJudge {
-    pub rule: Rule,
-    pub counts: &'static Counts,
-}
-
-impl Judge for RuleJudge {
-    fn judge(&self, call: &TransactionData) -> Verdict {
-        self.counts.calls.fetch_add(1, Ordering::Relaxed);
-        if !self.rule.is_about(call) || !self.rule.is_chosen(self.counts) {
+    /// What becomes of a call, after the delay.
+    pub fn judge(&self, counts: &Counts, call: &TransactionData) -> Verdict {
+        counts.calls.fetch_add(1, Ordering::Relaxed);
+        if !self.is_about(call) || !self.is_chosen(counts) {
             return Verdict::Pass;
         }
-        std::thread::sleep(self.rule.delay.unwrap_or_default());
-        match &self.rule.effect {
+        std::thread::sleep(self.delay.unwrap_or_default());
+        match &self.effect {
             Effect::Pass => Verdict::Pass,
             Effect::Status(status) => Verdict::Status(*status),
             Effect::Reply(parcel) => Verdict::Reply(parcel.clone()),
             Effect::Die => std::process::exit(DIED),
             Effect::Drop => Verdict::Drop,
         }
-    }
-
-    fn died(&self) {
-        std::process::exit(LOST);
     }
 }
