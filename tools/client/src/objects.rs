@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects and files in parcels that the raw driver sends.
+//! Objects and files: in parcels that the raw driver sends, and in values that were received.
 use anybinder_cli::error::{Doing, Result};
 use anybinder_driver::abi::{OBJECT_SIZE, TYPE_HANDLE};
 use anybinder_driver::level::{Level, Stability};
 use anybinder_driver::parcel::Parcel;
 use anybinder_parcel::encode::{Object, Parcel as Plan};
+use serde_json::{Map, Value};
 use std::fs::File;
 
 /// What stands for an object in a parcel.
@@ -59,4 +60,36 @@ pub fn fill(
     }
     parcel.data.extend_from_slice(&plan.data[copied..]);
     Ok(files)
+}
+
+/// Calls `each` for the members of all objects in a value that have a member `key`.
+pub fn visit(value: &mut Value, key: &str, each: &mut dyn FnMut(&mut Map<String, Value>)) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(|one| visit(one, key, each)),
+        Value::Object(members) => {
+            if members.contains_key(key) {
+                each(members);
+            }
+            members.values_mut().for_each(|one| visit(one, key, each));
+        }
+        _ => {}
+    }
+}
+
+pub fn number(members: &Map<String, Value>, key: &str) -> Option<u32> {
+    let number = members.get(key).and_then(Value::as_u64)?;
+    u32::try_from(number).ok().filter(|_| members.len() == 1)
+}
+
+/// Adds to each received file what it is.
+pub fn name_files(value: &mut Value) {
+    visit(value, "fd", &mut |members| {
+        let Some(fd) = number(members, "fd") else {
+            return;
+        };
+        if let Ok(path) = std::fs::read_link(format!("/proc/self/fd/{fd}")) {
+            let path = path.to_string_lossy().into_owned();
+            members.insert("path".to_string(), Value::from(path));
+        }
+    });
 }

@@ -140,6 +140,7 @@ pub const BC_ACQUIRE: u32 = number(WRITE, b'c', 5, 4);
 pub const BC_RELEASE: u32 = number(WRITE, b'c', 6, 4);
 pub const BC_INCREFS_DONE: u32 = number(WRITE, b'c', 8, POINTER_COOKIE);
 pub const BC_ACQUIRE_DONE: u32 = number(WRITE, b'c', 9, POINTER_COOKIE);
+pub const BC_REGISTER_LOOPER: u32 = number(0, b'c', 11, 0);
 pub const BC_ENTER_LOOPER: u32 = number(0, b'c', 12, 0);
 /// A handle and a cookie, packed.
 pub const BC_REQUEST_DEATH_NOTIFICATION: u32 = number(WRITE, b'c', 14, 12);
@@ -157,6 +158,7 @@ pub const BR_INCREFS: u32 = number(READ, b'r', 7, POINTER_COOKIE);
 pub const BR_ACQUIRE: u32 = number(READ, b'r', 8, POINTER_COOKIE);
 pub const BR_RELEASE: u32 = number(READ, b'r', 9, POINTER_COOKIE);
 pub const BR_DEAD_BINDER: u32 = number(READ, b'r', 15, 8);
+pub const BR_SPAWN_LOOPER: u32 = number(0, b'r', 13, 0);
 pub const BR_FAILED_REPLY: u32 = number(0, b'r', 17, 0);
 pub const BR_FROZEN_REPLY: u32 = number(0, b'r', 18, 0);
 

@@ -28,6 +28,8 @@ pub enum Event {
     /// Other processes begin to refer to an object of this one, or do so no more: its address.
     Acquired(u64),
     Released(u64),
+    /// No thread waits for work, and there may be one more (`Driver::for_wanted_thread`).
+    Wanted,
 }
 
 /// What is sent on in place of what was received.
@@ -72,10 +74,10 @@ fn bytes_of<T: Copy>(value: &T) -> &[u8] {
 
 impl Driver {
     pub fn open(path: &Path) -> io::Result<Driver> {
-        Ok(Driver::of(Arc::new(Open::new(path)?)))
+        Ok(Driver::of(Arc::new(Open::new(path)?), abi::BC_ENTER_LOOPER))
     }
 
-    fn of(open: Arc<Open>) -> Driver {
+    fn of(open: Arc<Open>, begin: u32) -> Driver {
         let mut driver = Driver {
             open,
             commands: Vec::new(),
@@ -86,13 +88,24 @@ impl Driver {
             failure: 0,
             is_complete: false,
         };
-        driver.command(abi::BC_ENTER_LOOPER, &[]);
+        driver.command(begin, &[]);
         driver
     }
 
     /// The driver at the same open device, for another thread.
     pub fn for_another_thread(&self) -> Driver {
-        Driver::of(Arc::clone(&self.open))
+        Driver::of(self.opened(), abi::BC_ENTER_LOOPER)
+    }
+
+    /// The driver at the same open device, for a thread that it wants.
+    pub fn for_wanted_thread(&self) -> Driver {
+        Driver::of(self.opened(), abi::BC_REGISTER_LOOPER)
+    }
+
+    /// How many threads the driver may want.
+    pub fn set_max_threads(&self, count: u32) -> io::Result<()> {
+        let mut count = count;
+        ioctl(&self.open.file, abi::BINDER_SET_MAX_THREADS, &mut count)
     }
 
     /// Where the buffers of transactions are.
@@ -457,6 +470,7 @@ impl Driver {
                     events.push(Event::Acquired(pointer_of(&payload)));
                 }
                 abi::BR_RELEASE => events.push(Event::Released(pointer_of(&payload))),
+                abi::BR_SPAWN_LOOPER => events.push(Event::Wanted),
                 // The end of a one-way call or of a reply of ours.
                 abi::BR_TRANSACTION_COMPLETE => self.is_complete = true,
                 _ => {}

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An answer as it is written on a command line: values as `anybinder call` takes them, and words
 //! behind a `!`. A value that has such a word in it stands in quotes.
-use crate::methods::{taken, Interface};
+use crate::prepared::Answering;
 use crate::step::{CallBack, Step};
-use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::syntax::TypeName;
-use anybinder_parcel::aidl::Library;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::words::word_value;
 use serde_json::{Map, Value};
@@ -26,56 +24,38 @@ The last answer is for all further calls. For an object, `new INTERFACE` is one 
 INTERFACE.METHOD=ANSWER. METHOD(VALUE, ...)=ANSWER is for calls with these arguments.
 getInterfaceVersion=N and getInterfaceHash=TEXT are answered by every interface.";
 
-/// A part of an answer.
-enum Piece {
-    Value(String),
-    /// A word behind a `!`, and what stands in parentheses behind it.
-    Word(String, Option<String>),
-}
-
 type Outcome<T> = Result<T, String>;
 
-/// Goes through a text, and knows whether a place is in quotes or brackets.
-#[derive(Default)]
-struct Depth {
-    brackets: usize,
-    in_quotes: bool,
-    is_escaped: bool,
-}
-
-impl Depth {
-    /// Whether the place behind this character is outside of all.
-    fn pass(&mut self, c: char) -> bool {
+/// The characters behind which a text is outside of quotes and brackets, with their places.
+fn outside(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
+    let (mut brackets, mut in_quotes, mut is_escaped) = (0usize, false, false);
+    text.char_indices().filter(move |(_, c)| {
         match c {
-            _ if self.is_escaped => self.is_escaped = false,
-            '\\' if self.in_quotes => self.is_escaped = true,
-            '"' => self.in_quotes = !self.in_quotes,
-            _ if self.in_quotes => {}
-            '(' | '[' | '{' => self.brackets += 1,
-            ')' | ']' | '}' => self.brackets = self.brackets.saturating_sub(1),
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_quotes => is_escaped = true,
+            '"' => in_quotes = !in_quotes,
+            _ if in_quotes => {}
+            '(' | '[' | '{' => brackets += 1,
+            ')' | ']' | '}' => brackets = brackets.saturating_sub(1),
             _ => {}
         }
-        !self.in_quotes && self.brackets == 0
-    }
+        !in_quotes && brackets == 0
+    })
 }
 
 /// Where the brackets are closed again that a text begins with.
 fn closed(text: &str) -> Option<usize> {
-    let mut depth = Depth::default();
-    let mut ends = text.char_indices().filter(|(_, c)| depth.pass(*c));
-    ends.next().map(|(at, c)| at + c.len_utf8())
+    outside(text).next().map(|(at, c)| at + c.len_utf8())
 }
 
 /// The parts of a text between commas.
-pub fn parts(text: &str) -> Vec<&str> {
-    let (mut depth, mut found, mut start) = (Depth::default(), Vec::new(), 0);
-    for (at, c) in text.char_indices() {
-        if depth.pass(c) && c == ',' {
-            found.push(text[start..at].trim());
-            start = at + 1;
-        }
+fn parts(text: &str) -> Vec<&str> {
+    let commas = outside(text).filter(|(_, c)| *c == ',').map(|(at, _)| at);
+    let (mut found, mut start) = (Vec::new(), 0);
+    for end in commas.chain([text.len()]) {
+        found.push(text[start..end].trim());
+        start = end + 1;
     }
-    found.push(text[start..].trim());
     match text.trim() {
         "" => Vec::new(),
         _ => found,
@@ -84,11 +64,7 @@ pub fn parts(text: &str) -> Vec<&str> {
 
 /// KEY=VALUE as its two parts, at the first `=` outside of quotes and brackets.
 pub fn key_and_value(text: &str) -> Option<(&str, &str)> {
-    let mut depth = Depth::default();
-    let mut places = text
-        .char_indices()
-        .filter(|(_, c)| depth.pass(*c) && *c == '=');
-    let (at, _) = places.next()?;
+    let (at, _) = outside(text).find(|(_, c)| *c == '=')?;
     Some((text[..at].trim(), text[at + 1..].trim()))
 }
 
@@ -106,37 +82,35 @@ pub fn with_arguments(text: &str) -> Outcome<(&str, Option<&str>)> {
     }
 }
 
-fn pieces(text: &str) -> Outcome<Vec<Piece>> {
-    let (mut depth, mut found, mut value) = (Depth::default(), Vec::new(), String::new());
-    let (mut at, mut is_start, mut is_outside) = (0, true, true);
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at + c.len_utf8()..];
-        let letters = rest
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(rest.len());
-        if c == '!' && is_start && is_outside && letters > 0 {
-            let (word, mut behind) = (&rest[..letters], letters);
-            let mut arguments = None;
-            if rest[letters..].starts_with('(') {
-                let size = closed(&rest[letters..])
-                    .ok_or_else(|| format!("the parenthesis behind !{word} is not closed"))?;
-                arguments = Some(rest[letters + 1..letters + size - 1].to_string());
-                behind += size;
-            }
-            found.push(Piece::Value(std::mem::take(&mut value)));
-            found.push(Piece::Word(word.to_string(), arguments));
-            at += 1 + behind;
+/// A value, which may be empty, and the word that follows it, with what its parentheses have.
+type Piece<'a> = (&'a str, Option<(&'a str, Option<&'a str>)>);
+
+fn pieces(text: &str) -> Outcome<Vec<Piece<'_>>> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    for (at, _) in outside(text).filter(|(_, c)| *c == '!') {
+        let rest = &text[at + 1..];
+        let is_letter = |c: char| c.is_ascii_alphanumeric();
+        let letters = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
+        let is_start = at == start || text[..at].ends_with(char::is_whitespace);
+        if letters == 0 || !is_start {
             continue;
         }
-        is_outside = depth.pass(c);
-        is_start = c.is_whitespace();
-        value.push(c);
-        at += c.len_utf8();
+        let (word, behind) = rest.split_at(letters);
+        let (mut arguments, mut end) = (None, at + 1 + letters);
+        if behind.starts_with('(') {
+            let size = closed(behind)
+                .ok_or_else(|| format!("the parenthesis behind !{word} is not closed"))?;
+            arguments = Some(&behind[1..size - 1]);
+            end += size;
+        }
+        found.push((text[start..at].trim(), Some((word, arguments))));
+        start = end;
     }
-    if !is_outside {
+    let last = outside(text).last();
+    if last.map_or(0, |(at, c)| at + c.len_utf8()) < text.len() {
         return Err("a quote or a bracket is not closed".to_string());
     }
-    found.push(Piece::Value(value));
+    found.push((text[start..].trim(), None));
     Ok(found)
 }
 
@@ -182,80 +156,54 @@ pub fn exception(text: &str) -> Outcome<Exception> {
         .ok_or_else(|| format!("{name} is no exception"))
 }
 
-/// Reads answers of one method.
-pub struct Reader<'a> {
-    pub library: &'a Library,
-    pub interface: &'a Interface,
-    pub called: &'a Called,
-}
-
-impl Reader<'_> {
-    fn value(&self, interface: &Interface, kind: &TypeName, text: &str) -> Outcome<Value> {
-        word_value(&self.library.kind_of(&interface.entry, kind)?, text)
+/// Reads answers of a method.
+impl Answering<'_> {
+    fn value(self, kind: &TypeName, text: &str) -> Outcome<Value> {
+        word_value(&self.library.kind_of(&self.interface.entry, kind)?, text)
     }
 
-    /// Values as the arguments of a method, by their names.
-    fn arguments(
-        &self,
-        of: &Interface,
-        called: &Called,
-        text: &str,
-    ) -> Outcome<Map<String, Value>> {
-        let taken: Vec<_> = taken(called).collect();
+    /// Values as arguments, by their names.
+    pub fn arguments(self, text: &str) -> Outcome<Map<String, Value>> {
         let given = parts(text);
-        if given.len() != taken.len() {
-            let (name, wanted) = (&called.method.name, taken.len());
-            return Err(format!(
-                "{name} takes {wanted} arguments, not {}",
-                given.len()
-            ));
+        let wanted = self.called.taken().count();
+        if given.len() != wanted {
+            let (name, count) = (&self.called.method.name, given.len());
+            return Err(format!("{name} takes {wanted} arguments, not {count}"));
         }
-        let named = taken.iter().zip(given).map(|(argument, text)| {
-            let value = self.value(of, &argument.kind, text);
+        let named = self.called.taken().zip(given).map(|(argument, text)| {
+            let value = self.value(&argument.kind, text);
             let value = value.map_err(|err| format!("{}: {err}", argument.name))?;
             Ok((argument.name.clone(), value))
         });
         named.collect()
     }
 
-    /// The arguments that a call has to have.
-    pub fn condition(&self, text: &str) -> Outcome<Map<String, Value>> {
-        self.arguments(self.interface, self.called, text)
-    }
-
-    fn out(&self, text: &str) -> Outcome<Map<String, Value>> {
+    fn out(self, text: &str) -> Outcome<Map<String, Value>> {
         let each = parts(text).into_iter().map(|part| {
             let (name, text) = part
                 .split_once('=')
                 .ok_or_else(|| format!("!out takes NAME=VALUE, not {part}"))?;
             let name = name.trim();
             let mut arguments = self.called.method.arguments.iter();
+            // Another name is refused with the answer.
             let argument = arguments.find(|one| one.name == name);
-            let value = match argument {
-                Some(one) => self.value(self.interface, &one.kind, text.trim()),
-                // Refused with the answer.
-                None => Ok(Value::Null),
-            };
-            Ok((
-                name.to_string(),
-                value.map_err(|err| format!("{name}: {err}"))?,
-            ))
+            let value = argument.map(|one| self.value(&one.kind, text.trim()));
+            let value = value.transpose().map_err(|err| format!("{name}: {err}"))?;
+            Ok((name.to_string(), value.unwrap_or_default()))
         });
         each.collect()
     }
 
-    fn call_back(&self, text: &str) -> Outcome<CallBack> {
+    fn call_back_text(self, text: &str) -> Outcome<CallBack> {
         let (path, given) = with_arguments(text)?;
         let (object, method) = path
             .rsplit_once('.')
             .ok_or_else(|| format!("!call takes ARGUMENT.METHOD(VALUE, ...), not {text}"))?;
-        let interface = self
-            .interface
-            .of_argument(self.library, self.called, object);
-        let arguments = match interface {
-            Some(of) => self.arguments(&of, of.by_name(method)?, given.unwrap_or_default())?,
-            None => Map::new(),
-        };
+        let mut arguments = Map::new();
+        if let Some(of) = self.interface_of(object) {
+            let called = of.by_name(self.library, method)?;
+            arguments = Answering(called).arguments(given.unwrap_or_default())?;
+        }
         Ok(CallBack {
             object: object.to_string(),
             method: method.to_string(),
@@ -263,7 +211,7 @@ impl Reader<'_> {
         })
     }
 
-    fn word(&self, step: &mut Step, word: &str, given: Option<&str>) -> Outcome<()> {
+    fn word(self, step: &mut Step, word: &str, given: Option<&str>) -> Outcome<()> {
         let needed = || given.ok_or_else(|| format!("!{word} needs something in parentheses"));
         match word {
             "dead" => step.dead = true,
@@ -275,7 +223,7 @@ impl Reader<'_> {
                 step.times = Some(times.ok_or("!times takes a number from 1 on")?);
             }
             "out" => step.out = self.out(needed()?)?,
-            "call" => step.calls.push(self.call_back(needed()?)?),
+            "call" => step.calls.push(self.call_back_text(needed()?)?),
             "status" => step.status = Some(Value::from(needed()?.trim())),
             name => set_exception(step, name, given).map_err(|err| format!("!{err}"))?,
         }
@@ -283,24 +231,23 @@ impl Reader<'_> {
     }
 
     /// The steps of an answer.
-    pub fn steps(&self, text: &str) -> Outcome<Vec<Step>> {
+    pub fn steps(self, text: &str) -> Outcome<Vec<Step>> {
         let kind = &self.called.method.result;
         let (mut steps, mut step) = (Vec::new(), Step::default());
-        for piece in pieces(text)? {
-            match piece {
-                Piece::Word(word, None) if word == "then" => steps.push(std::mem::take(&mut step)),
-                Piece::Word(word, given) => self.word(&mut step, &word, given.as_deref())?,
-                Piece::Value(text) if text.trim().is_empty() => {}
-                Piece::Value(text) if step.result.is_some() => {
-                    return Err(format!("{} is a second value", text.trim()));
-                }
-                Piece::Value(text) => {
-                    step.result = Some(self.value(self.interface, kind, text.trim())?);
-                }
+        for (value, word) in pieces(text)? {
+            match value {
+                "" => {}
+                _ if step.result.is_some() => return Err(format!("{value} is a second value")),
+                _ => step.result = Some(self.value(kind, value)?),
+            }
+            match word {
+                Some(("then", None)) => steps.push(std::mem::take(&mut step)),
+                Some((word, given)) => self.word(&mut step, word, given)?,
+                None => {}
             }
         }
         if text.trim().is_empty() && kind.path != "void" {
-            step.result = Some(self.value(self.interface, kind, "")?);
+            step.result = Some(self.value(kind, "")?);
         }
         steps.push(step);
         Ok(steps)

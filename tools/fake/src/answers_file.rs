@@ -2,14 +2,14 @@
 //! Which services there are and what they answer, as a command line and a file say it. A file has a
 //! METHOD = ANSWER in a line, below the [NAME] or [NAME INTERFACE] of their service; `#` begins a
 //! line that is a comment.
-use crate::answer_text::{key_and_value, with_arguments, Reader};
-use crate::methods::Interface;
-use crate::prepared::{Answers, Behaviour, Writer};
+use crate::answer_text::{key_and_value, with_arguments};
+use crate::prepared::{Answering, Behaviour, Sequence};
 use crate::serve::Fake;
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_driver::driver::Driver;
 use anybinder_parcel::aidl::Library;
-use std::cell::RefCell;
+use anybinder_parcel::encode::Misfit;
+use anybinder_parcel::interface::Interface;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,33 @@ use std::sync::Arc;
 pub struct Named {
     pub name: String,
     pub interface: Option<String>,
+}
+
+impl Named {
+    /// The interface of a service: that which is said, or that with which its name begins, or the
+    /// only one that there is.
+    pub fn interface(&self, library: &Library) -> Result<Arc<Interface>> {
+        let (name, said) = (&self.name, self.interface.as_deref());
+        let by_name = name.split_once('/').map(|(interface, _)| interface);
+        let found = match (said.or(by_name), library.only_interface()) {
+            (Some(wanted), _) => Interface::find(library, wanted),
+            (None, Some(entry)) => Interface::of(library, entry),
+            (None, None) => {
+                return Err(Error::usage(format!(
+                    "There are several interfaces, and {name} does not say which it has: give \
+                     --interface, or in a file [{name} INTERFACE]."
+                )));
+            }
+        };
+        found.ok_or_else(|| {
+            let wanted = said.or(by_name).unwrap_or_default();
+            let what = format!("No .aidl file declares the interface {wanted}.");
+            match library.broken().is_empty() {
+                true => Error::usage(what),
+                false => Error::with_advice(what, library.broken().join("\n  ")),
+            }
+        })
+    }
 }
 
 /// METHOD=ANSWER of a service.
@@ -97,9 +124,9 @@ impl Script {
     }
 }
 
-/// Answers that are read, for the objects that have them.
+/// Answers that are read, by the addresses of what has them and the codes of the methods.
 #[derive(Default)]
-pub struct Collected(HashMap<String, (Arc<Behaviour>, Answers)>);
+pub struct Collected(HashMap<(usize, u32), (Arc<Behaviour>, Vec<Sequence>)>);
 
 impl Collected {
     /// Reads the answer of a method. The error names method and field.
@@ -107,12 +134,12 @@ impl Collected {
     /// * `key`: METHOD, METHOD(VALUE, ...) or INTERFACE.METHOD, of the object of `behaviour`
     pub fn add(
         &mut self,
-        (fake, library, driver): (&Arc<Fake>, &Library, &RefCell<&mut Driver>),
+        (fake, library, driver): (&Arc<Fake>, &Library, &mut Driver),
         behaviour: &Arc<Behaviour>,
         (key, text): (&str, &str),
     ) -> std::result::Result<(), String> {
         let (path, condition) = with_arguments(key)?;
-        let (owner, method) = match path.rsplit_once('.') {
+        let (owner, name) = match path.rsplit_once('.') {
             None => (behaviour.clone(), path),
             Some((interface, method)) => {
                 let within = &behaviour.interface.entry;
@@ -121,43 +148,32 @@ impl Collected {
                 (fake.behaviour(library, &name)?, method)
             }
         };
-        let of: &Interface = &owner.interface;
-        let called = of.by_name(method)?;
-        let named = |err: String| format!("{method}: {err}");
-        let reader = Reader {
-            library,
-            interface: of,
-            called,
+        let method = Answering(owner.interface.by_name(library, name)?);
+        let named = |err: String| format!("{name}: {err}");
+        let steps = method.steps(text).map_err(named)?;
+        let given = condition.map(|text| method.arguments(text));
+        let given = given.transpose().map_err(named)?;
+        let sequence = || {
+            let when = given.map(|given| method.condition(&given)).transpose()?;
+            let made = |step| fake.prepare(driver, method, step).map(Arc::new);
+            let steps = steps.iter().map(made);
+            Ok(Sequence::new(
+                when,
+                steps.collect::<std::result::Result<_, _>>()?,
+            ))
         };
-        let steps = reader.steps(text).map_err(named)?;
-        let when = condition
-            .map(|text| reader.condition(text))
-            .transpose()
-            .map_err(named)?;
-        let writer = Writer {
-            library,
-            interface: of,
-            called,
-            find: &|name| fake.find(library, &mut driver.borrow_mut(), name),
-        };
-        let sequence = writer.sequence(when.as_ref(), &steps);
-        let sequence =
-            sequence.map_err(|misfit| format!("{method}{}: {}", misfit.path, misfit.what))?;
-        let code = called.code;
-        // One behaviour has one address.
-        let address = format!("{:p}", Arc::as_ptr(&owner));
-        let entry = self
-            .0
-            .entry(address)
-            .or_insert_with(|| (owner.clone(), Answers::default()));
-        entry.1.add(code, sequence);
+        let bad = |misfit: Misfit| format!("{name}{}: {}", misfit.path, misfit.what);
+        let sequence = sequence().map_err(bad)?;
+        let key = (Arc::as_ptr(&owner).addr(), method.called.code);
+        let entry = self.0.entry(key).or_insert((owner.clone(), Vec::new()));
+        entry.1.push(sequence);
         Ok(())
     }
 
     /// Sets all of them.
     pub fn set(self) {
-        for (behaviour, answers) in self.0.into_values() {
-            behaviour.set(answers);
+        for ((_, code), (behaviour, sequences)) in self.0 {
+            behaviour.set(code, sequences);
         }
     }
 }
@@ -171,13 +187,12 @@ pub fn collect(
     behaviours: &[Arc<Behaviour>],
 ) -> Result<Collected> {
     let mut collected = Collected::default();
-    let driver = RefCell::new(driver);
     for line in &script.lines {
         let bad = |err: String| Error::usage(format!("{}{err}.", line.place));
         let parts = key_and_value(&line.text);
         let (key, text) = parts.ok_or_else(|| bad(format!("{} is no METHOD=ANSWER", line.text)))?;
         let of = &behaviours[line.service];
-        let added = collected.add((fake, library, &driver), of, (key, text));
+        let added = collected.add((fake, library, driver), of, (key, text));
         added.map_err(bad)?;
     }
     Ok(collected)

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The device and its service manager: names are registered and looked up, and objects and files
 //! are put into parcels.
+use crate::lock;
 use crate::prepared::Behaviour;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_client::device;
 use anybinder_client::objects::{fill, Node};
 use anybinder_client::raw_manager::Manager;
-use anybinder_driver::abi::{self, TF_ACCEPT_FDS, TF_ONE_WAY};
-use anybinder_driver::driver::Driver;
+use anybinder_driver::abi;
 use anybinder_driver::level::{Level, Stability};
-use anybinder_driver::parcel::{Parcel, Speaker, Target};
-use anybinder_driver::raw_call::{Reply, Serve};
+use anybinder_driver::parcel::{Parcel, Speaker};
 use anybinder_mount::mount::Mount;
 use anybinder_parcel::encode::Parcel as Plan;
 use anybinder_rpc::dialect::header_word;
@@ -19,7 +18,7 @@ use anybinder_rpc::status_text::explain;
 use rsbinder::StatusCode;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long a name may be that of a process which is dead, and how often that is looked at.
@@ -44,10 +43,15 @@ pub enum Failure {
 pub struct Bus {
     pub manager: Manager,
     /// How the service manager reads calls, and so those who find services there.
-    speaker: Speaker,
+    pub speaker: Speaker,
     /// By their numbers, from 1 on.
-    objects: RwLock<Vec<Arc<Object>>>,
+    objects: Mutex<Vec<Arc<Object>>>,
     node_flags: u32,
+}
+
+/// The handle that `handle N` stands for in a parcel; `object N` is an object of this process.
+pub fn handle_of(name: &str) -> Option<u32> {
+    name.strip_prefix("handle ")?.parse().ok()
 }
 
 /// Whether callers have security contexts. Without SELinux the kernel's own driver fails calls that
@@ -92,16 +96,20 @@ impl Bus {
         Ok(Bus {
             manager: Manager::new(mount, device, speaker),
             speaker,
-            objects: RwLock::default(),
+            objects: Mutex::default(),
             node_flags: abi::FD_FLAGS | context,
         })
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Vec<Arc<Object>>> {
+        lock(&self.objects)
     }
 
     /// Makes an object. Returns its number.
     ///
     /// * `name`: None for one without a name
     pub fn add_object(&self, name: Option<&str>, behaviour: &Arc<Behaviour>) -> usize {
-        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.objects();
         let number = objects.len() + 1;
         objects.push(Arc::new(Object {
             name: name.map_or_else(|| format!("object {number}"), str::to_string),
@@ -112,21 +120,17 @@ impl Bus {
 
     /// The number of the object that has a name here.
     pub fn own(&self, name: &str) -> Option<usize> {
-        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects
-            .iter()
-            .position(|one| one.name == name)
-            .map(|index| index + 1)
+        let place = self.objects().iter().position(|one| one.name == name);
+        place.map(|index| index + 1)
     }
 
     pub fn object(&self, number: u64) -> Option<Arc<Object>> {
-        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
-        objects.get(index).cloned()
+        self.objects().get(index).cloned()
     }
 
     /// What an object of this process is in a parcel.
-    fn node(&self, number: usize) -> Option<(Node, Stability)> {
+    pub fn node(&self, number: usize) -> Option<(Node, Stability)> {
         let object = self.object(number as u64)?;
         let stability = match object.behaviour.interface.is_vintf {
             true => Stability::VINTF,
@@ -144,50 +148,13 @@ impl Bus {
         level: Level,
     ) -> std::result::Result<Vec<File>, String> {
         let filled = fill(parcel, plan, level, &mut |name| {
-            let found = match name.split_once(' ') {
-                Some(("handle", number)) => {
-                    let handle = number.parse().ok().map(Node::Handle);
-                    handle.map(|handle| (handle, Stability::SYSTEM))
-                }
-                Some(("object", number)) => number.parse().ok().and_then(|one| self.node(one)),
-                _ => None,
-            };
-            found.ok_or_else(|| Error::new(format!("There is no {name}.")))
+            let handle = handle_of(name).map(|handle| (Node::Handle(handle), Stability::SYSTEM));
+            let own = || self.node(name.strip_prefix("object ")?.parse().ok()?);
+            handle
+                .or_else(own)
+                .ok_or_else(|| Error::new(format!("There is no {name}.")))
         });
         filled.map_err(|err| err.line())
-    }
-
-    /// Calls an object. The reply is to be given back.
-    pub fn call(
-        driver: &mut Driver,
-        (handle, code, is_oneway): (u32, u32, bool),
-        parcel: Parcel,
-        serve: Serve,
-    ) -> std::result::Result<Reply, Failure> {
-        let flags = if is_oneway { TF_ONE_WAY } else { TF_ACCEPT_FDS };
-        let outcome = driver.call((handle, code, flags), parcel, None, serve);
-        let outcome = outcome.map_err(|err| Failure::Request(err.to_string()))?;
-        outcome.reply().map_err(Failure::Status)
-    }
-
-    /// Looks up a service. Its handle has a reference then; None if there is none.
-    pub fn find(&self, driver: &mut Driver, name: &str, serve: Serve) -> Result<Option<u32>> {
-        match self
-            .manager
-            .look_up(driver, name, serve)?
-            .map(|binder| binder.target)
-        {
-            Some(Target::Handle(handle)) => Ok(Some(handle)),
-            Some(Target::Own) | None => Ok(None),
-        }
-    }
-
-    /// Registers an object.
-    pub fn register(&self, driver: &mut Driver, number: usize, serve: Serve) -> Result<()> {
-        let object = self.object(number as u64).expect("a number of an object");
-        let node = self.node(number).expect("as above");
-        self.manager
-            .add((driver, serve), &object.name, node, self.speaker)
     }
 }
 

@@ -2,16 +2,15 @@
 //! Calls that the controlling program makes: one process makes all of them, so that a call takes no
 //! longer than its way to the service and back. A service that was found is kept until it is dead,
 //! or until the program says that names may stand for others (`forget`).
-use crate::bus::{Bus, Failure};
+use crate::bus::Failure;
 use crate::known::Known;
-use crate::methods::{arguments_by_name, Interface};
-use crate::serve::{lock, name_file, Fake};
-use anybinder_client::raw_manager::STRICT_MODE;
-use anybinder_driver::driver::{Driver, Event};
+use crate::lock;
+use crate::serve::Fake;
+use anybinder_client::objects::name_files;
+use anybinder_driver::driver::Driver;
 use anybinder_driver::parcel::{Parcel, Reader};
-use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{Format, Object, Parcel as Plan};
-use anybinder_parcel::method;
+use anybinder_parcel::encode::Format;
+use anybinder_parcel::interface::Interface;
 use anybinder_rpc::status_text::name_of;
 use rsbinder::{StatusCode, INTERFACE_TRANSACTION};
 use serde::Deserialize;
@@ -61,29 +60,24 @@ pub fn call(fake: &Arc<Fake>, driver: &mut Driver, request: Request) -> Value {
     }
 }
 
-fn result(fake: &Arc<Fake>, driver: &mut Driver, request: Request) -> Result<Value, Value> {
-    let known = target(fake, driver, &request)?;
-    let called = known.interface.by_name(&request.method).map_err(error)?;
-    let given = arguments_by_name(called, request.arguments).map_err(error)?;
-    let mut plan = {
+fn result(fake: &Arc<Fake>, driver: &mut Driver, asked: Request) -> Result<Value, Value> {
+    let known = target(fake, driver, &asked)?;
+    let name = &asked.method;
+    let request = {
         let library = lock(&fake.library);
-        let of = (&*library, &*known.interface.entry);
-        method::request(of, called, &given, Format::default()).map_err(|misfit| {
-            error(format!(
-                "{}({}): {}",
-                request.method, misfit.path, misfit.what
-            ))
-        })?
+        let method = known.interface.by_name(&library, name).map_err(error)?;
+        let given = method.named(asked.arguments).map_err(error)?;
+        let mut request = method
+            .written(&given)
+            .map_err(|misfit| error(format!("{name}({}): {}", misfit.path, misfit.what)))?;
+        fake.find_all((&library, driver), &known.interface, &mut request.plan)
+            .map_err(error)?;
+        request
     };
-    find_objects(fake, driver, &mut plan)?;
-    let mut parcel = known.speaker.call(STRICT_MODE, &known.interface.descriptor);
-    let filled = fake.bus.fill(&mut parcel, &plan, known.speaker.level);
-    let _files = filled.map_err(error)?;
-    let mut serve = |driver: &mut Driver, event: Event| fake.event(driver, event);
-    let target = (known.handle, called.code, called.method.is_oneway);
-    let reply = Bus::call(driver, target, parcel, &mut serve).map_err(|why| {
+    let reply = fake.send(driver, (known.handle, known.speaker), &request);
+    let reply = reply.map_err(|why| {
         if matches!(why, Failure::Status(StatusCode::DeadObject)) {
-            fake.known.forget(driver, |one| one.handle == known.handle);
+            fake.known.forget(driver, |handle| handle == known.handle);
         }
         failure(&why)
     })?;
@@ -93,38 +87,23 @@ fn result(fake: &Arc<Fake>, driver: &mut Driver, request: Request) -> Result<Val
     if reply.data.len() > SMALL || !reply.offsets.is_empty() {
         let _ = driver.flush();
     }
-    if called.method.is_oneway {
+    if request.is_oneway {
         return Ok(json!({ "result": null, "out": {} }));
     }
     let library = lock(&fake.library);
-    let mut decoder = Decoder::new(&reply.data, Some(&library));
-    decoder.format = Format::Driver(known.speaker.level);
-    match method::answer(&library, &known.interface.entry, called, &mut decoder) {
+    let method = known.interface.by_name(&library, name).map_err(error)?;
+    match method.read_reply(&reply.data, Format::Driver(known.speaker.level)) {
         Ok(Ok(answer)) => {
             let mut line = json!({ "result": answer.result, "out": answer.out });
-            name_file(&mut line);
+            name_files(&mut line);
             Ok(line)
         }
         Ok(Err(exception)) => Err(json!({
             "exception": exception.aidl_name(), "number": exception.code,
             "code": exception.service_code, "message": exception.message,
         })),
-        Err(err) => Err(error(format!(
-            "the reply does not fit {}: {err}",
-            request.method
-        ))),
+        Err(err) => Err(error(format!("the reply does not fit {name}: {err}"))),
     }
-}
-
-/// Names of services in arguments become handles, `new INTERFACE` objects.
-fn find_objects(fake: &Arc<Fake>, driver: &mut Driver, plan: &mut Plan) -> Result<(), Value> {
-    for (_, object) in &mut plan.objects {
-        if let Object::Service(name) = object {
-            let library = lock(&fake.library);
-            *name = fake.find(&library, driver, name).map_err(error)?;
-        }
-    }
-    Ok(())
 }
 
 /// Asks an object for its interface.
@@ -133,25 +112,21 @@ fn known(
     (name, handle): (&str, u32),
     wanted: Option<&str>,
 ) -> Result<Arc<Known>, Value> {
-    let mut serve = |driver: &mut Driver, event: Event| fake.event(driver, event);
     let asked = (handle, INTERFACE_TRANSACTION, false);
-    let told = Bus::call(driver, asked, Parcel::default(), &mut serve);
+    let told = fake.call(driver, asked, Parcel::default());
     let told = told.map_err(|why| failure(&why))?;
     let descriptor = Reader::new(&told.data, &told.offsets).string16();
     driver.give_back(&told);
     let descriptor = descriptor.map_err(|_| error(format!("{name} tells no interface")))?;
+    let mut serve = |driver: &mut Driver, event| fake.event(driver, event);
     let speaker = fake.bus.manager.speaker_of(driver, name, &mut serve);
     let wanted = wanted.unwrap_or(&descriptor);
     let interface = Interface::find(&lock(&fake.library), wanted);
-    let interface = interface.ok_or_else(|| {
-        error(format!(
-            "no .aidl file declares the interface {wanted} of {name}"
-        ))
-    })?;
+    let what = || format!("no .aidl file declares the interface {wanted} of {name}");
     Ok(Arc::new(Known {
         handle,
         speaker,
-        interface,
+        interface: interface.ok_or_else(|| error(what()))?,
     }))
 }
 
@@ -171,8 +146,7 @@ fn target(fake: &Arc<Fake>, driver: &mut Driver, request: &Request) -> Result<Ar
             *handle
         }
         Target::Name(name) => {
-            let mut serve = |driver: &mut Driver, event: Event| fake.event(driver, event);
-            let found = fake.bus.find(driver, name, &mut serve);
+            let found = fake.look_up(driver, name);
             found.map_err(|err| error(err.line()))?.ok_or_else(|| {
                 let status = i32::from(StatusCode::NameNotFound);
                 json!({

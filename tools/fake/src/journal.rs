@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls came: numbered, with typed arguments, printed and kept in a file. A thread of its
 //! own reads and writes them, so that no caller waits for that.
-use crate::bus::Object;
+use crate::lock;
 use crate::prepared::named;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::harmless;
 use anybinder_parcel::aidl::Library;
-use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Format;
-use anybinder_parcel::method;
-use serde::Serialize;
+use anybinder_parcel::interface::Interface;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// So many calls may wait to be written; then callers wait.
@@ -27,25 +26,79 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// So many bytes of lines are printed at once.
 const GATHERED: usize = 1 << 16;
 
-/// A call that came.
+/// A call that came, as its line of JSON.
+#[derive(Serialize)]
 pub struct Record {
-    pub object: Arc<Object>,
+    /// The number, which the journal gives.
+    pub call: u64,
+    /// The name of the object.
+    pub service: String,
+    #[serde(serialize_with = "descriptor")]
+    pub interface: Arc<Interface>,
+    pub method: Option<String>,
     pub code: u32,
-    /// Behind the header.
-    pub data: Vec<u8>,
-    pub format: Format,
+    pub arguments: Option<Map<String, Value>>,
     pub pid: i32,
     pub uid: u32,
     pub context: Option<String>,
-    pub is_oneway: bool,
-    /// The arguments, if they were read.
-    pub arguments: Option<std::result::Result<Map<String, Value>, String>>,
+    pub oneway: bool,
     /// What is done; None if the controlling program is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
+    /// Why there are no arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misfit: Option<String>,
+    /// Behind the header.
+    #[serde(skip)]
+    pub data: Vec<u8>,
+    #[serde(skip)]
+    pub format: Format,
+}
+
+fn descriptor<S: Serializer>(of: &Arc<Interface>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.serialize_str(&of.descriptor)
+}
+
+impl Record {
+    /// Reads the arguments, if that was not done.
+    pub fn read(&mut self, library: &Library) {
+        if self.arguments.is_some() || self.misfit.is_some() {
+            return;
+        }
+        let called = self.interface.by_code(self.code);
+        let called = called.ok_or("the interface has no such method".to_string());
+        let method = called.map(|called| self.interface.method(library, called));
+        match method.and_then(|method| method.read_request(&self.data, self.format)) {
+            Ok(arguments) => self.arguments = Some(arguments),
+            Err(why) => self.misfit = Some(why),
+        }
+    }
+
+    fn text(&self) -> String {
+        let given = match (&self.arguments, &self.misfit, &self.method) {
+            (Some(given), ..) => named(given),
+            (None, Some(why), Some(_)) => format!("what does not fit: {why}"),
+            _ => format!("{} bytes", self.data.len()),
+        };
+        let code = || format!("code {}", self.code);
+        let method = self.method.clone().unwrap_or_else(code);
+        let outcome = match self.answer.as_deref() {
+            None | Some("") => String::new(),
+            Some(answer) => format!(" = {answer}"),
+        };
+        let (number, name, pid, uid) = (self.call, &self.service, self.pid, self.uid);
+        format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
+    }
+
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 enum Entry {
-    Called(u64, Box<Record>),
+    Called(Box<Record>),
     /// A line that is no call: as text, and as JSON.
     Line(String, Value),
     /// Told when all before is written.
@@ -55,118 +108,6 @@ enum Entry {
 pub struct Journal {
     /// With the number of the last call.
     sender: Mutex<(u64, SyncSender<Entry>)>,
-}
-
-/// What a journal writes to.
-pub struct Outputs {
-    /// Lines of JSON are printed, not of text.
-    pub json: bool,
-    log: Option<File>,
-}
-
-impl Outputs {
-    /// * `log`: where lines of JSON are added
-    pub fn new(json: bool, log: Option<&Path>) -> Result<Outputs> {
-        let open = |path: &Path| {
-            let mut options = File::options();
-            options
-                .append(true)
-                .create(true)
-                .open(path)
-                .doing(|| format!("opening {}", path.display()))
-        };
-        let log = log.map(open).transpose()?;
-        Ok(Outputs { json, log })
-    }
-}
-
-/// Reads the arguments of a call.
-pub fn arguments(
-    library: &Library,
-    record: &Record,
-) -> std::result::Result<Map<String, Value>, String> {
-    let interface = &record.object.behaviour.interface;
-    let called = interface
-        .by_code(record.code)
-        .ok_or("the interface has no such method")?;
-    let mut decoder = Decoder::new(&record.data, Some(library));
-    decoder.format = record.format;
-    let read = method::arguments(library, &interface.entry, called, &mut decoder)?;
-    Ok(read.into_iter().collect())
-}
-
-/// A call as a line of JSON, and as one of text.
-#[derive(Serialize)]
-struct Line<'a> {
-    call: u64,
-    service: &'a str,
-    interface: &'a str,
-    method: Option<&'a str>,
-    code: u32,
-    arguments: Option<Map<String, Value>>,
-    pid: i32,
-    uid: u32,
-    context: Option<&'a str>,
-    oneway: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<&'a str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    asks: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    misfit: Option<String>,
-    #[serde(skip)]
-    bytes: usize,
-}
-
-impl<'a> Line<'a> {
-    fn of(library: &Mutex<Library>, number: u64, record: &'a mut Record) -> Line<'a> {
-        let read = record.arguments.take().unwrap_or_else(|| {
-            let library = library.lock().unwrap_or_else(PoisonError::into_inner);
-            arguments(&library, record)
-        });
-        let interface = &record.object.behaviour.interface;
-        let called = interface.by_code(record.code);
-        let (arguments, misfit) = match read {
-            Ok(arguments) => (Some(arguments), None),
-            Err(why) => (None, Some(why)),
-        };
-        Line {
-            call: number,
-            service: &record.object.name,
-            interface: &interface.descriptor,
-            method: called.map(|one| one.method.name.as_str()),
-            code: record.code,
-            arguments,
-            pid: record.pid,
-            uid: record.uid,
-            context: record.context.as_deref(),
-            oneway: record.is_oneway,
-            answer: record.answer.as_deref(),
-            asks: record.answer.is_none(),
-            misfit,
-            bytes: record.data.len(),
-        }
-    }
-
-    fn text(&self) -> String {
-        let given = match (&self.arguments, &self.misfit, self.method) {
-            (Some(given), ..) => named(given),
-            (None, Some(why), Some(_)) => format!("what does not fit: {why}"),
-            _ => format!("{} bytes", self.bytes),
-        };
-        let code = || format!("code {}", self.code);
-        let method = self.method.map_or_else(code, str::to_string);
-        let outcome = match self.answer {
-            None | Some("") => String::new(),
-            Some(answer) => format!(" = {answer}"),
-        };
-        let (number, name, pid, uid) = (self.call, self.service, self.pid, self.uid);
-        format!("{number} {name}.{method}({given}){outcome}, from process {pid}, user {uid}")
-    }
-
-    fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 /// A line that controls no terminal; most have nothing that could.
@@ -185,25 +126,25 @@ fn print(lines: &mut Vec<u8>) {
     lines.clear();
 }
 
-fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) {
+fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, json: bool, log: Option<File>) {
     let mut lines = Vec::new();
-    let mut log = outputs.log.map(BufWriter::new);
+    let mut log = log.map(BufWriter::new);
     let mut next = None;
     while let Some(entry) = next.take().or_else(|| entries.recv().ok()) {
         let mut is_awaited = true;
         let text = match entry {
-            Entry::Called(number, mut record) => {
-                let line = Line::of(library, number, &mut record);
+            Entry::Called(mut line) => {
+                line.read(&lock(library));
                 is_awaited = line.asks;
                 if let Some(log) = &mut log {
                     let _ = writeln!(log, "{}", line.json());
                 }
-                match outputs.json {
+                match json {
                     true => line.json(),
                     false => line.text(),
                 }
             }
-            Entry::Line(_, line) if outputs.json => line.to_string(),
+            Entry::Line(_, line) if json => line.to_string(),
             Entry::Line(text, _) => text,
             Entry::Flush(told) => {
                 print(&mut lines);
@@ -229,25 +170,36 @@ fn write(library: &Mutex<Library>, entries: &Receiver<Entry>, outputs: Outputs) 
 }
 
 impl Journal {
-    pub fn start(library: Arc<Mutex<Library>>, outputs: Outputs) -> Journal {
+    /// * `json`: lines of JSON are printed, not of text
+    /// * `log`: where lines of JSON are added
+    pub fn start(library: &Arc<Mutex<Library>>, json: bool, log: Option<&Path>) -> Result<Journal> {
+        let mut options = File::options();
+        let options = options.append(true).create(true);
+        let open = |path: &Path| {
+            let opened = options.open(path);
+            opened.doing(|| format!("opening {}", path.display()))
+        };
+        let log = log.map(open).transpose()?;
         let (sender, entries) = sync_channel(WAITING);
-        std::thread::spawn(move || write(&library, &entries, outputs));
-        Journal {
+        let library = library.clone();
+        std::thread::spawn(move || write(&library, &entries, json, log));
+        Ok(Journal {
             sender: Mutex::new((0, sender)),
-        }
+        })
     }
 
     /// Writes a call down; `number` is told which one it is, before anybody can read of it.
-    pub fn called(&self, record: Record, number: impl FnOnce(u64)) {
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn called(&self, mut record: Record, number: impl FnOnce(u64)) {
+        let mut sender = lock(&self.sender);
         sender.0 += 1;
+        record.call = sender.0;
         number(sender.0);
         // The thread lives as long as the process.
-        let _ = sender.1.send(Entry::Called(sender.0, Box::new(record)));
+        let _ = sender.1.send(Entry::Called(Box::new(record)));
     }
 
     pub fn line(&self, text: impl Into<String>, json: Value) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = lock(&self.sender);
         let _ = sender.1.send(Entry::Line(text.into(), json));
     }
 
@@ -261,7 +213,7 @@ impl Journal {
     /// Waits until everything is written.
     pub fn flush(&self) {
         let (told, done) = sync_channel(1);
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = lock(&self.sender);
         let _ = sender.1.send(Entry::Flush(told));
         drop(sender);
         let _ = done.recv();

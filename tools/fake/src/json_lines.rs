@@ -12,14 +12,14 @@
 use crate::answers_file::Collected;
 use crate::bus::Failure;
 use crate::client::{self, Request};
-use crate::methods::Interface;
-use crate::prepared::{self, Behaviour, Writer};
-use crate::serve::{lock, Fake};
+use crate::lock;
+use crate::prepared::{self, Answering, Behaviour};
+use crate::serve::Fake;
 use crate::step::{CallBack, Step};
 use anybinder_driver::driver::Driver;
+use anybinder_parcel::interface::Interface;
 use serde::de::DeserializeOwned;
 use serde_json::{json, Map, Value};
-use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Stdin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,10 +79,9 @@ impl Controlled {
     fn set(&self, driver: &mut Driver, behaviour: &Arc<Behaviour>, answers: Value) -> Outcome<()> {
         let answers: HashMap<String, String> = read(answers)?;
         let library = lock(&self.fake.library);
-        let driver = RefCell::new(driver);
         let mut collected = Collected::default();
         for (key, text) in &answers {
-            collected.add((&self.fake, &library, &driver), behaviour, (key, text))?;
+            collected.add((&self.fake, &library, driver), behaviour, (key, text))?;
         }
         collected.set();
         Ok(())
@@ -94,7 +93,7 @@ impl Controlled {
             .ok_or("`interface` is missing")?;
         let interface = Interface::find(&lock(&self.fake.library), name)
             .ok_or_else(|| format!("no .aidl file declares the interface {name}"))?;
-        let behaviour = Arc::new(Behaviour::new(interface, true));
+        let behaviour = Behaviour::new(interface, true);
         Ok(json!({ "object": self.fake.bus.add_object(None, &behaviour) }))
     }
 
@@ -107,16 +106,15 @@ impl Controlled {
     ) -> Outcome<prepared::CallBack> {
         let behaviour = self.behaviour(of)?;
         let library = lock(&self.fake.library);
-        let driver = RefCell::new(driver);
-        let writer = Writer {
-            library: &library,
-            interface: &behaviour.interface,
-            // Whose answer it is does not matter here.
-            called: behaviour.interface.first(),
-            find: &|name| self.fake.find(&library, &mut driver.borrow_mut(), name),
-        };
-        let call = writer.call_back(&read::<CallBack>(asked)?);
-        call.map_err(|misfit| format!("{}{}", misfit.path, misfit.what))
+        let interface = &behaviour.interface;
+        // Whose answer it is does not matter here.
+        let method = Answering(interface.method(&library, &interface.methods[0]));
+        let mut call = method
+            .call_back(&read::<CallBack>(asked)?)
+            .map_err(|misfit| format!("{}{}", misfit.path, misfit.what))?;
+        let of = (&*library, driver);
+        self.fake.find_all(of, interface, &mut call.request.plan)?;
+        Ok(call)
     }
 
     /// Does what a line says, but for a call, which is returned. Prints what comes of it.

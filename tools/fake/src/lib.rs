@@ -7,7 +7,6 @@
 //! device, whose threads wait in it; there is always one more than those that have to wait.
 //!
 //! * `step`: one answer of a sequence, as JSON; `answer_text`: as it is written on a command line
-//! * `methods`: an interface and its methods by name and by code
 //! * `prepared`: answers as parcels, sequences, and which one is next
 //! * `answers_file`: which services there are, from a command line and a file; `recording`: what
 //!   they answered once
@@ -15,7 +14,8 @@
 //! * `serve`: the threads; `journal`: which calls came
 //! * `json_lines`: a program that answers and calls by lines of JSON; `client`: the calls that it
 //!   makes; `known`: the objects that these calls have found
-//! * `program`: all of it
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub mod answer_text;
 pub mod answers_file;
 pub mod bus;
@@ -23,9 +23,11 @@ pub mod client;
 pub mod journal;
 pub mod json_lines;
 pub mod known;
-pub mod methods;
 pub mod prepared;
-pub mod program;
 pub mod recording;
 pub mod serve;
 pub mod step;
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Answers that are ready to be sent: written as parcels, in sequences, for calls with certain
 //! arguments or with any.
-use crate::methods::{self, Interface};
 use crate::step::{self, Step};
 use anybinder_parcel::aidl::library::Called;
-use anybinder_parcel::aidl::syntax::Direction;
-use anybinder_parcel::aidl::Library;
-use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::encode::{Format, Misfit, Object, Parcel as Plan};
-use anybinder_parcel::method;
+use anybinder_parcel::encode::{Format, Misfit, Parcel as Plan};
+use anybinder_parcel::interface::{Interface, Method, Request};
+use anybinder_parcel::status::Exception;
 use anybinder_rpc::status_text::name_of;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// A call of an object that a client has given.
 pub struct CallBack {
     pub object: String,
-    pub interface: Arc<Interface>,
-    pub code: u32,
-    pub is_oneway: bool,
-    pub plan: Plan,
+    pub request: Request,
     /// As it is printed.
     pub text: String,
 }
@@ -50,7 +45,7 @@ pub struct Prepared {
 /// A sequence, the last of which is for all calls that follow.
 pub struct Sequence {
     /// The arguments that a call has to have, as a parcel.
-    pub when: Option<Vec<u8>>,
+    when: Option<Vec<u8>>,
     steps: Vec<Arc<Prepared>>,
     /// Which one is next, and for how many calls it was taken.
     next: Mutex<(usize, u32)>,
@@ -86,21 +81,19 @@ pub struct Behaviour {
 }
 
 impl Behaviour {
-    pub fn new(interface: Arc<Interface>, asks: bool) -> Behaviour {
-        Behaviour {
+    pub fn new(interface: Arc<Interface>, asks: bool) -> Arc<Behaviour> {
+        Arc::new(Behaviour {
             interface,
             answers: RwLock::default(),
             asks,
-        }
+        })
     }
 
-    /// Sets the answers of methods in place of those that they had.
-    pub fn set(&self, answers: Answers) {
+    /// Sets the answers of a method in place of those that it had.
+    pub fn set(&self, code: u32, mut sequences: Vec<Sequence>) {
+        sequences.sort_by_key(|one| one.when.is_none());
         let mut own = self.answers.write().unwrap_or_else(PoisonError::into_inner);
-        for (code, mut sequences) in answers.0 {
-            sequences.sort_by_key(|one| one.when.is_none());
-            own.insert(code, Arc::new(sequences));
-        }
+        own.insert(code, Arc::new(sequences));
     }
 
     /// The answer to a call; None if there is none.
@@ -112,12 +105,7 @@ impl Behaviour {
         if let Some(sequences) = sequences {
             return sequences.iter().find(fits)?.take();
         }
-        let returns = called.method.result.path != "void"
-            || called
-                .method
-                .arguments
-                .iter()
-                .any(|one| one.direction != Direction::In);
+        let returns = called.method.result.path != "void" || called.returned().next().is_some();
         let reply = match (self.asks && !called.method.is_oneway, returns) {
             (true, _) => Reply::Ask,
             (false, true) => return None,
@@ -128,16 +116,6 @@ impl Behaviour {
             }),
         };
         Some(Arc::new(Prepared::with(reply, String::new())))
-    }
-}
-
-/// Sequences that are to be set, by the codes of their methods.
-#[derive(Default)]
-pub struct Answers(HashMap<u32, Vec<Sequence>>);
-
-impl Answers {
-    pub fn add(&mut self, code: u32, sequence: Sequence) {
-        self.0.entry(code).or_default().push(sequence);
     }
 }
 
@@ -152,67 +130,59 @@ impl Prepared {
             text,
         }
     }
-}
 
-/// Writes answers of one method.
-pub struct Writer<'a> {
-    pub library: &'a Library,
-    pub interface: &'a Interface,
-    pub called: &'a Called,
-    /// Makes `new INTERFACE` or the name of a service an object or a handle of this process, with
-    /// its number.
-    pub find: &'a dyn Fn(&str) -> Result<String, String>,
-}
-
-impl Writer<'_> {
-    /// Finds the objects of a parcel.
-    fn found(&self, mut plan: Plan) -> Result<Plan, Misfit> {
-        for (_, object) in &mut plan.objects {
-            match object {
-                Object::Service(name) => {
-                    let interface = name.strip_prefix("new ");
-                    let within = &self.interface.entry;
-                    let entry = interface.and_then(|one| self.library.resolve(within, one));
-                    let full = entry.map(|entry| format!("new {}", entry.name));
-                    *name = (self.find)(full.as_ref().unwrap_or(name))?;
-                }
-                Object::File(path) => {
-                    let found = std::fs::metadata(&path);
-                    found.map_err(|err| format!("{}: {err}", path.display()))?;
-                }
-            }
-        }
-        Ok(plan)
+    pub fn exception(exception: &Exception) -> Prepared {
+        let mut plan = Plan::default();
+        exception.write(&mut plan);
+        Prepared::with(Reply::Parcel(plan), exception.to_string())
     }
 
+    /// The parcels that it has.
+    pub fn plans(&mut self) -> impl Iterator<Item = &mut Plan> {
+        let own = match &mut self.reply {
+            Reply::Parcel(plan) => Some(plan),
+            _ => None,
+        };
+        let calls = self.calls.iter_mut();
+        calls.map(|one| &mut one.request.plan).chain(own)
+    }
+}
+
+/// A method that is answered.
+#[derive(Clone, Copy)]
+pub struct Answering<'a>(pub Method<'a>);
+
+impl<'a> Deref for Answering<'a> {
+    type Target = Method<'a>;
+
+    fn deref(&self) -> &Method<'a> {
+        &self.0
+    }
+}
+
+impl Answering<'_> {
     /// A call of an object that clients give.
-    pub fn call_back(&self, one: &step::CallBack) -> Result<CallBack, Misfit> {
-        let (library, object) = (self.library, &one.object);
-        let interface = self.interface.of_argument(library, self.called, object);
+    pub fn call_back(self, one: &step::CallBack) -> Result<CallBack, Misfit> {
+        let object = &one.object;
+        let interface = self.interface_of(object);
         let interface = interface
             .ok_or_else(|| format!("no argument {object} of a method is an object with methods"))?;
-        let called = interface.by_name(&one.method)?;
-        let given = methods::arguments_by_name(called, one.arguments.clone())?;
-        let entry = (library, &*interface.entry);
-        let plan = method::request(entry, called, &given, Format::default())
-            .and_then(|plan| self.found(plan))
-            .map_err(|misfit| misfit.within(format_args!(" calls {object}.{}: ", one.method)))?;
-        let mut decoder = Decoder::new(&plan.data, Some(library));
-        let read = method::arguments(library, &interface.entry, called, &mut decoder);
-        let shown = read.unwrap_or_default().into_iter().collect();
-        let text = format!("{object}.{}({})", one.method, named(&shown));
+        let called = interface.by_name(self.library, &one.method)?;
+        let name = format!("{object}.{}", one.method);
+        let given = called.named(one.arguments.clone())?;
+        let request = called
+            .written(&given)
+            .map_err(|misfit| misfit.within(format_args!(" calls {name}: ")))?;
+        let read = called.read_request(&request.plan.data, Format::default());
         Ok(CallBack {
             object: object.clone(),
-            code: called.code,
-            is_oneway: called.method.is_oneway,
-            plan,
-            interface: interface.clone(),
-            text,
+            text: format!("{name}({})", named(&read.unwrap_or_default())),
+            request,
         })
     }
 
-    fn reply(&self, step: &Step) -> Result<(Reply, String), Misfit> {
-        let method = &self.called.method;
+    /// The reply of a step, and how it is printed.
+    fn answer(self, step: &Step) -> Result<(Reply, String), Misfit> {
         let kinds = [
             step.result.is_some() || !step.out.is_empty(),
             step.exception.is_some(),
@@ -220,9 +190,10 @@ impl Writer<'_> {
             step.dead,
             step.ask,
         ];
+        let called = &self.called.method;
         match kinds.into_iter().filter(|is| *is).count() {
             2.. => return Err("it is two answers, between which !then has to stand".into()),
-            1 if method.is_oneway && !step.dead => {
+            1 if called.is_oneway && !step.dead => {
                 return Err("a one-way method has no answer".into());
             }
             _ => {}
@@ -238,38 +209,24 @@ impl Writer<'_> {
             return Ok((Reply::Status(number), format!("status {number}{name}")));
         }
         if let Some(exception) = step.exception()? {
-            let mut plan = Plan::default();
-            exception.write(&mut plan);
-            return Ok((Reply::Parcel(plan), exception.to_string()));
+            let Prepared { reply, text, .. } = Prepared::exception(&exception);
+            return Ok((reply, text));
         }
-        if step.result.is_none() && method.result.path != "void" {
-            let kind = &method.result;
-            return Err(format!("a value is missing, of type {}", kind.path).into());
+        if step.result.is_none() && called.result.path != "void" {
+            return Err(format!("a value is missing, of type {}", called.result.path).into());
         }
-        let is_out = |name: &String| {
-            let mut arguments = method.arguments.iter();
-            arguments.any(|one| one.name == *name && one.direction != Direction::In)
-        };
+        let is_out = |name: &String| self.called.returned().any(|one| one.name == *name);
         if let Some(other) = step.out.keys().find(|name| !is_out(name)) {
             return Err(format!("it returns no argument {other}").into());
         }
-        let entry = (self.library, &*self.interface.entry);
-        let given = (step.result.as_ref(), &step.out);
-        let plan = method::reply(entry, self.called, given, Format::default())?;
+        let plan = self.reply(step.result.as_ref(), &step.out)?;
         let text = self.text(step, &plan);
-        Ok((Reply::Parcel(self.found(plan)?), text))
+        Ok((Reply::Parcel(plan), text))
     }
 
     /// A result as it is printed: as it would be read, or else as it was given.
-    fn text(&self, step: &Step, plan: &Plan) -> String {
-        let mut decoder = Decoder::new(&plan.data, Some(self.library));
-        let read = method::answer(
-            self.library,
-            &self.interface.entry,
-            self.called,
-            &mut decoder,
-        );
-        let (result, out) = match read {
+    fn text(self, step: &Step, plan: &Plan) -> String {
+        let (result, out) = match self.read_reply(&plan.data, Format::default()) {
             Ok(Ok(answer)) if plan.objects.is_empty() => (answer.result, answer.out),
             _ => (step.result.clone(), step.out.clone()),
         };
@@ -279,10 +236,10 @@ impl Writer<'_> {
         result.chain(out).collect::<Vec<_>>().join(", ")
     }
 
-    pub fn prepare(&self, step: &Step) -> Result<Prepared, Misfit> {
-        let (reply, text) = self.reply(step)?;
-        let calls = step.calls.iter().map(|one| self.call_back(one));
+    pub fn prepare(self, step: &Step) -> Result<Prepared, Misfit> {
         let after = Duration::try_from_secs_f64(step.after_s);
+        let calls = step.calls.iter().map(|one| self.call_back(one));
+        let (reply, text) = self.answer(step)?;
         Ok(Prepared {
             after: after.map_err(|_| format!("{} is no time in seconds", step.after_s))?,
             calls: calls.collect::<Result<_, _>>()?,
@@ -293,23 +250,13 @@ impl Writer<'_> {
         })
     }
 
-    /// * `when`: the arguments that the calls have to have
-    pub fn sequence(
-        &self,
-        when: Option<&Map<String, Value>>,
-        steps: &[Step],
-    ) -> Result<Sequence, Misfit> {
-        let entry = (self.library, &*self.interface.entry);
-        let when = when.map(|given| method::request(entry, self.called, given, Format::default()));
-        let when = when.transpose()?;
-        if when.as_ref().is_some_and(|plan| !plan.objects.is_empty()) {
-            return Err("objects and files are no arguments to choose an answer by".into());
+    /// The arguments that calls have to have, as a parcel.
+    pub fn condition(self, given: &Map<String, Value>) -> Result<Vec<u8>, Misfit> {
+        let plan = self.request(given)?;
+        match plan.objects.is_empty() {
+            true => Ok(plan.data),
+            false => Err("objects and files are no arguments to choose an answer by".into()),
         }
-        let steps = steps.iter().map(|step| self.prepare(step).map(Arc::new));
-        Ok(Sequence::new(
-            when.map(|plan| plan.data),
-            steps.collect::<Result<_, _>>()?,
-        ))
     }
 }
 

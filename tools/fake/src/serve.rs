@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The threads that take calls. One that has to wait, for a time, a program or a client's object,
-//! starts another one first if none else waits for calls.
-use crate::bus::{Bus, Failure, Object};
-use crate::journal::{arguments, Journal, Record};
-use crate::known::{Known, Objects};
-use crate::methods::Interface;
-use crate::prepared::{Behaviour, CallBack, Prepared, Reply, Writer};
+//! The threads that take calls: the driver says when it wants another one.
+use crate::bus::{handle_of, Bus, Failure, Object};
+use crate::journal::{Journal, Record};
+use crate::known::Objects;
+use crate::lock;
+use crate::prepared::{Answering, Behaviour, CallBack, Prepared, Reply};
 use crate::step::Step;
 use anybinder_cli::error::{Doing, Result};
+use anybinder_client::objects::{name_files, number, visit};
 use anybinder_client::raw_manager::STRICT_MODE;
-use anybinder_driver::abi::{TransactionData, TF_ONE_WAY, TYPE_FD, TYPE_HANDLE};
+use anybinder_driver::abi::{TransactionData, TF_ACCEPT_FDS, TF_ONE_WAY, TYPE_FD};
 use anybinder_driver::driver::{Driver, Event};
 use anybinder_driver::level::Level;
-use anybinder_driver::parcel::{objects_of, word, Parcel, Speaker, SYSTEM_HEADER};
+use anybinder_driver::parcel::{objects_of, word, Parcel, Speaker, Target, SYSTEM_HEADER};
+use anybinder_driver::raw_call::{self, Serve};
+use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::Library;
-use anybinder_parcel::encode::{Format, Parcel as Plan};
+use anybinder_parcel::encode::{self, Format, Misfit, Parcel as Plan};
 use anybinder_parcel::header;
+use anybinder_parcel::interface::{Interface, Request};
 use anybinder_parcel::status::Exception;
 use rsbinder::StatusCode;
-use serde_json::{json, Value};
+use serde_json::json;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{sync_channel, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The threads that wait for calls in the first place, if there may be so many.
-const THREADS: usize = 4;
+const THREADS: u32 = 4;
 
-/// An object that a client has given.
-#[derive(Clone, Copy)]
+/// What a client has given as an argument.
 struct Given {
-    handle: u32,
+    /// Its objects, with a reference to each.
+    handles: Vec<u32>,
     speaker: Speaker,
 }
 
@@ -43,33 +45,19 @@ pub struct Fake {
     pub journal: Journal,
     pub known: Objects,
     /// The behaviour of `new INTERFACE`, by the name of the interface.
-    pub nested: Mutex<HashMap<String, Arc<Behaviour>>>,
+    nested: Mutex<HashMap<String, Arc<Behaviour>>>,
     /// Objects of clients, by the arguments that they came as.
     given: Mutex<HashMap<String, Given>>,
     /// The calls that wait for the controlling program.
     pub asked: Mutex<HashMap<u64, SyncSender<Option<Step>>>>,
-    waiting: AtomicUsize,
-    threads: AtomicUsize,
-    most_threads: usize,
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call that is served.
-struct Call {
-    object: Arc<Object>,
-    request: TransactionData,
+struct Call<'a> {
+    object: &'a Object,
+    called: &'a Called,
     speaker: Speaker,
-    /// Files that came with it, open until it is answered.
-    _files: Vec<OwnedFd>,
-}
-
-impl Call {
-    fn is_oneway(&self) -> bool {
-        self.request.flags & TF_ONE_WAY != 0
-    }
+    is_oneway: bool,
 }
 
 /// The files that came with a call, which are closed at its end, whatever becomes of it.
@@ -94,12 +82,7 @@ fn speaker(data: &[u8], at: usize) -> Speaker {
 }
 
 impl Fake {
-    pub fn new(
-        bus: Bus,
-        library: Arc<Mutex<Library>>,
-        journal: Journal,
-        most_threads: usize,
-    ) -> Fake {
+    pub fn new(bus: Bus, library: Arc<Mutex<Library>>, journal: Journal) -> Fake {
         Fake {
             bus,
             library,
@@ -108,41 +91,33 @@ impl Fake {
             nested: Mutex::default(),
             given: Mutex::default(),
             asked: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-            threads: AtomicUsize::new(0),
-            most_threads,
         }
     }
 
-    /// Starts the threads.
-    pub fn start(self: &Arc<Fake>, driver: &Driver) -> Result<()> {
-        for _ in 0..THREADS {
-            self.spawn(driver)
-                .doing(|| "starting a thread".to_string())?;
-        }
-        Ok(())
+    /// Starts to take calls, with so many threads at most.
+    pub fn start(self: &Arc<Fake>, driver: &Driver, most_threads: u32) -> Result<()> {
+        let first = THREADS.min(most_threads);
+        let starting = || "starting a thread".to_string();
+        driver
+            .set_max_threads(most_threads - first)
+            .doing(starting)?;
+        let mut drivers = (0..first).map(|_| driver.for_another_thread());
+        drivers
+            .try_for_each(|driver| self.spawn(driver))
+            .doing(starting)
     }
 
-    fn spawn(self: &Arc<Fake>, driver: &Driver) -> io::Result<()> {
-        if self.threads.fetch_add(1, Ordering::SeqCst) >= self.most_threads {
-            self.threads.fetch_sub(1, Ordering::SeqCst);
-            return Ok(());
-        }
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let (fake, mut driver) = (self.clone(), driver.for_another_thread());
-        std::thread::Builder::new().spawn(move || loop {
+    fn spawn(self: &Arc<Fake>, mut driver: Driver) -> io::Result<()> {
+        let fake = self.clone();
+        let thread = std::thread::Builder::new().spawn(move || loop {
             match driver.receive() {
-                Ok(events) => {
-                    fake.waiting.fetch_sub(1, Ordering::SeqCst);
-                    events
-                        .into_iter()
-                        .for_each(|event| fake.event(&mut driver, event));
-                    fake.waiting.fetch_add(1, Ordering::SeqCst);
-                }
+                Ok(events) => events
+                    .into_iter()
+                    .for_each(|event| fake.event(&mut driver, event)),
                 Err(err) => fake.end(&format!("The driver has ended: {err}."), 1),
             }
-        })?;
-        Ok(())
+        });
+        thread.map(drop)
     }
 
     /// Ends this process when all is written that is to be said.
@@ -152,29 +127,23 @@ impl Fake {
         std::process::exit(status);
     }
 
-    /// Before a thread waits for something: others have to be there for calls.
-    fn will_wait(self: &Arc<Fake>, driver: &mut Driver) {
-        let _ = driver.flush();
-        if self.waiting.load(Ordering::SeqCst) == 0 {
-            // Without one more thread, calls wait a little longer.
-            let _ = self.spawn(driver);
-        }
-    }
-
     /// Takes what the driver tells.
     pub fn event(self: &Arc<Fake>, driver: &mut Driver, event: Event) {
         let (request, context) = match event {
             Event::Transaction(request, context) => (request, context),
-            Event::Died(handle) => {
-                let is_it = |known: &Known| u64::from(known.handle) == handle;
+            Event::Died(cookie) => {
+                let is_it = |handle: u32| u64::from(handle) == cookie;
                 return self.known.forget(driver, is_it);
+            }
+            Event::Wanted => {
+                // Without one more thread, calls wait a little longer.
+                return drop(self.spawn(driver.for_wanted_thread()));
             }
             _ => return,
         };
-        let is_oneway = request.flags & TF_ONE_WAY != 0;
-        let outcome = self.transaction(driver, request, context);
+        let outcome = self.transaction(driver, &request, context);
         match outcome {
-            Err(status) if !is_oneway => driver.reply_status(status),
+            Err(status) if request.flags & TF_ONE_WAY == 0 => driver.reply_status(status.into()),
             _ => {}
         }
         driver.free(&request);
@@ -183,20 +152,18 @@ impl Fake {
     fn transaction(
         self: &Arc<Fake>,
         driver: &mut Driver,
-        request: TransactionData,
+        request: &TransactionData,
         context: Option<u64>,
-    ) -> std::result::Result<(), i32> {
-        let unknown = i32::from(StatusCode::UnknownTransaction);
-        let parts = driver.contents(&request);
-        let (data, offsets) = parts.ok_or_else(|| i32::from(StatusCode::BadType))?;
-        let files = files_of(&data, &offsets);
+    ) -> std::result::Result<(), StatusCode> {
+        let unknown = StatusCode::UnknownTransaction;
+        let (data, offsets) = driver.contents(request).ok_or(StatusCode::BadType)?;
+        let _files = files_of(&data, &offsets);
         let object = self.bus.object(request.target).ok_or(unknown)?;
         let interface = &object.behaviour.interface;
         let mut parcel = Parcel::default();
         match request.code {
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
-                let parts = (&data[..], &offsets[..], files);
-                return self.method(driver, (object, request), context, parts);
+                return self.method(driver, (&object, request), context, (&data, &offsets));
             }
             // A dump is empty.
             rsbinder::PING_TRANSACTION | rsbinder::DUMP_TRANSACTION => {}
@@ -215,44 +182,48 @@ impl Fake {
     fn method(
         self: &Arc<Fake>,
         driver: &mut Driver,
-        (object, request): (Arc<Object>, TransactionData),
+        (object, request): (&Object, &TransactionData),
         context: Option<u64>,
-        (data, offsets, files): (&[u8], &[u64], Vec<OwnedFd>),
-    ) -> std::result::Result<(), i32> {
-        let interface = object.behaviour.interface.clone();
-        let place = header::place(data, &interface.descriptor);
-        let Some((at, start)) = place else {
+        (data, offsets): (&[u8], &[u64]),
+    ) -> std::result::Result<(), StatusCode> {
+        let interface = &object.behaviour.interface;
+        let Some((at, start)) = header::place(data, &interface.descriptor) else {
             let name = header::find(data).map_or("no".to_string(), |(name, _)| name);
             let text = format!("{} was called as {name} interface", object.name);
             self.journal
                 .line(text, json!({ "misfit": name, "service": object.name }));
-            return Err(StatusCode::BadType.into());
+            return Err(StatusCode::BadType);
         };
         let speaker = speaker(data, at);
+        let is_oneway = request.flags & TF_ONE_WAY != 0;
         let called = interface.by_code(request.code);
         let answer = called.and_then(|one| object.behaviour.next(one, &data[start..]));
-        let asks = answer
-            .as_ref()
-            .is_some_and(|one| matches!(one.reply, Reply::Ask));
+        let asks = |one: &Arc<Prepared>| matches!(one.reply, Reply::Ask);
+        let asks = answer.as_ref().is_some_and(asks);
+        let text = match &answer {
+            Some(answer) => &answer.text,
+            None if called.is_none() => "UNKNOWN_TRANSACTION: no such method",
+            None => "UNKNOWN_TRANSACTION: no answer is given",
+        };
         let mut record = Record {
-            object: object.clone(),
+            call: 0,
+            service: object.name.clone(),
+            interface: interface.clone(),
+            method: called.map(|one| one.method.name.clone()),
             code: request.code,
-            data: data[start..].to_vec(),
-            format: Format::Driver(speaker.level),
+            arguments: None,
             pid: request.sender_pid,
             uid: request.sender_euid,
             context: context.and_then(|address| driver.text(address)),
-            is_oneway: request.flags & TF_ONE_WAY != 0,
-            arguments: None,
-            answer: match &answer {
-                _ if asks => None,
-                Some(answer) => Some(answer.text.clone()),
-                None if called.is_none() => Some("UNKNOWN_TRANSACTION: no such method".to_string()),
-                None => Some("UNKNOWN_TRANSACTION: no answer is given".to_string()),
-            },
+            oneway: is_oneway,
+            answer: (!asks).then(|| text.to_string()),
+            asks,
+            misfit: None,
+            data: data[start..].to_vec(),
+            format: Format::Driver(speaker.level),
         };
         if !offsets.is_empty() {
-            self.take_objects(driver, (data, offsets), speaker, &mut record);
+            self.take_objects(driver, speaker, &mut record);
         }
         let (sender, told) = sync_channel(1);
         self.journal.called(record, |number| {
@@ -260,69 +231,140 @@ impl Fake {
                 lock(&self.asked).insert(number, sender);
             }
         });
-        let Some(mut answer) = answer else {
-            return Err(StatusCode::UnknownTransaction.into());
+        let (Some(answer), Some(called)) = (answer, called) else {
+            return Err(StatusCode::UnknownTransaction);
         };
         let call = Call {
             object,
-            request,
+            called,
             speaker,
-            _files: files,
+            is_oneway,
         };
-        if asks {
-            self.will_wait(driver);
-            let step = told.recv().ok().flatten();
-            answer = self.prepare_told(driver, &call, step.unwrap_or_default());
+        if !asks {
+            self.answer(driver, &call, &answer);
+            return Ok(());
         }
+        let _ = driver.flush();
+        let step = told.recv().ok().flatten();
+        let mut answer = self.prepare_told(driver, &call, &step.unwrap_or_default());
         self.answer(driver, &call, &answer);
+        let handles = answer.plans().flat_map(|plan| &plan.objects);
+        for handle in handles.filter_map(|(_, object)| match object {
+            encode::Object::Service(name) => handle_of(name),
+            encode::Object::File(_) => None,
+        }) {
+            driver.release(handle);
+        }
         Ok(())
     }
 
-    /// Keeps the objects of a call, by the arguments that they are.
-    fn take_objects(
-        &self,
-        driver: &mut Driver,
-        (data, offsets): (&[u8], &[u64]),
-        speaker: Speaker,
-        record: &mut Record,
-    ) {
-        objects_of(data, offsets, TYPE_HANDLE).for_each(|handle| driver.acquire(handle));
-        let mut read = arguments(&lock(&self.library), record);
-        for (name, value) in read.iter_mut().flatten() {
-            name_file(value);
-            let handle = value.get("handle").and_then(Value::as_u64);
-            if let Some(handle) = handle.and_then(|handle| u32::try_from(handle).ok()) {
-                lock(&self.given).insert(name.clone(), Given { handle, speaker });
+    /// Keeps the objects of a call, in place of those that came as the same arguments.
+    fn take_objects(&self, driver: &mut Driver, speaker: Speaker, record: &mut Record) {
+        record.read(&lock(&self.library));
+        for (name, value) in record.arguments.iter_mut().flatten() {
+            name_files(value);
+            let mut handles = Vec::new();
+            visit(value, "handle", &mut |one| {
+                handles.extend(number(one, "handle"))
+            });
+            if handles.is_empty() {
+                continue;
+            }
+            handles.iter().for_each(|handle| driver.acquire(*handle));
+            let given = Given { handles, speaker };
+            let old = lock(&self.given).insert(name.clone(), given);
+            for handle in old.iter().flat_map(|old| &old.handles) {
+                driver.release(*handle);
             }
         }
-        record.arguments = Some(read);
     }
 
-    /// What `new INTERFACE` and names of services are in this process.
-    pub fn find(
+    /// The handle of a service, with a reference to it; None if there is none.
+    pub fn look_up(self: &Arc<Fake>, driver: &mut Driver, name: &str) -> Result<Option<u32>> {
+        let mut serve = |driver: &mut Driver, event| self.event(driver, event);
+        let found = self.bus.manager.look_up(driver, name, &mut serve)?;
+        Ok(match found.map(|binder| binder.target) {
+            Some(Target::Handle(handle)) => Some(handle),
+            Some(Target::Own) | None => None,
+        })
+    }
+
+    /// Registers an object by its name.
+    pub fn register(self: &Arc<Fake>, driver: &mut Driver, number: usize) -> Result<()> {
+        let object = self.bus.object(number as u64).expect("there is one");
+        let node = self.bus.node(number).expect("as above");
+        let mut serve = |driver: &mut Driver, event| self.event(driver, event);
+        let (bus, thread) = (&self.bus, (driver, &mut serve as Serve));
+        bus.manager.add(thread, &object.name, node, bus.speaker)
+    }
+
+    /// What `new INTERFACE` and the name of a service are in this process.
+    fn find(
         self: &Arc<Fake>,
-        library: &Library,
-        driver: &mut Driver,
+        (library, driver): (&Library, &mut Driver),
+        within: &Interface,
         name: &str,
     ) -> std::result::Result<String, String> {
-        if name.starts_with("object ") || name.starts_with("handle ") {
+        if let Some(number) = name.strip_prefix("handle ") {
+            // The answer refers to it, whatever becomes of what it was given as.
+            number
+                .parse()
+                .into_iter()
+                .for_each(|handle| driver.acquire(handle));
+            return Ok(name.to_string());
+        }
+        if name.starts_with("object ") {
             return Ok(name.to_string());
         }
         if let Some(interface) = name.strip_prefix("new ") {
-            let behaviour = self.behaviour(library, interface)?;
+            let entry = library.resolve(&within.entry, interface);
+            let full = entry.map_or(interface.to_string(), |entry| entry.name.clone());
+            let behaviour = self.behaviour(library, &full)?;
             return Ok(format!("object {}", self.bus.add_object(None, &behaviour)));
         }
         if let Some(number) = self.bus.own(name) {
             return Ok(format!("object {number}"));
         }
-        let found = self
-            .bus
-            .find(driver, name, &mut |driver, event| self.event(driver, event));
-        match found {
+        match self.look_up(driver, name) {
             Ok(Some(handle)) => Ok(format!("handle {handle}")),
             Ok(None) => Err(format!("no service is registered as {name}")),
             Err(err) => Err(err.to_string()),
         }
+    }
+
+    /// Makes the objects in a parcel some of this process. Fails for files that are not there, too.
+    pub fn find_all(
+        self: &Arc<Fake>,
+        (library, driver): (&Library, &mut Driver),
+        within: &Interface,
+        plan: &mut Plan,
+    ) -> std::result::Result<(), String> {
+        for (_, object) in &mut plan.objects {
+            match object {
+                encode::Object::Service(name) => {
+                    *name = self.find((library, driver), within, name)?;
+                }
+                encode::Object::File(path) => {
+                    let found = std::fs::metadata(&path);
+                    found.map_err(|err| format!("{}: {err}", path.display()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An answer with its objects, and a reference to each handle.
+    pub fn prepare(
+        self: &Arc<Fake>,
+        driver: &mut Driver,
+        method: Answering,
+        step: &Step,
+    ) -> std::result::Result<Prepared, Misfit> {
+        let mut prepared = method.prepare(step)?;
+        for plan in prepared.plans() {
+            self.find_all((method.library, driver), method.interface, plan)?;
+        }
+        Ok(prepared)
     }
 
     /// What objects of an interface answer that are made for answers.
@@ -336,67 +378,55 @@ impl Fake {
         let mut nested = lock(&self.nested);
         let made = nested.entry(interface.entry.name.clone());
         Ok(made
-            .or_insert_with(|| Arc::new(Behaviour::new(interface, false)))
+            .or_insert_with(|| Behaviour::new(interface, false))
             .clone())
     }
 
     /// The answer that the controlling program has given to a call. One that does not fit is said,
     /// and the caller gets an exception.
-    fn prepare_told(
-        self: &Arc<Fake>,
-        driver: &mut Driver,
-        call: &Call,
-        step: Step,
-    ) -> Arc<Prepared> {
-        let interface = &call.object.behaviour.interface;
-        let called = interface
-            .by_code(call.request.code)
-            .expect("a method that was found");
+    fn prepare_told(self: &Arc<Fake>, driver: &mut Driver, call: &Call, step: &Step) -> Prepared {
         let prepared = {
             let library = lock(&self.library);
-            let driver = std::cell::RefCell::new(driver);
-            let writer = Writer {
-                library: &library,
-                interface,
-                called,
-                find: &|name| self.find(&library, &mut driver.borrow_mut(), name),
-            };
+            let interface = &call.object.behaviour.interface;
+            let method = interface.method(&library, call.called);
             match step.ask {
                 true => Err("it is asked for already".into()),
-                false => writer.prepare(&step),
+                false => self.prepare(driver, Answering(method), step),
             }
         };
-        Arc::new(prepared.unwrap_or_else(|misfit| {
-            let name = &called.method.name;
-            let text = format!(
-                "{}.{name}{}: {}",
-                call.object.name, misfit.path, misfit.what
-            );
-            self.journal.line(text.clone(), json!({ "error": text }));
-            Prepared::with(exception("IllegalState", &text), String::new())
-        }))
+        prepared.unwrap_or_else(|misfit| {
+            let (service, name) = (&call.object.name, &call.called.method.name);
+            let text = format!("{service}.{name}{}: {}", misfit.path, misfit.what);
+            self.misfit(&text)
+        })
+    }
+
+    /// The answer in place of one that is not possible, which is said.
+    fn misfit(&self, text: &str) -> Prepared {
+        self.journal.line(text, json!({ "error": text }));
+        let mut exception = Exception::named("IllegalState").expect("a name of AIDL");
+        exception.message = Some(text.to_string());
+        Prepared::exception(&exception)
     }
 
     fn answer(self: &Arc<Fake>, driver: &mut Driver, call: &Call, answer: &Prepared) {
-        if !answer.after.is_zero() {
-            self.will_wait(driver);
+        if !answer.after.is_zero() || !answer.calls.is_empty() {
+            let _ = driver.flush();
             std::thread::sleep(answer.after);
         }
-        if !answer.calls.is_empty() {
-            self.will_wait(driver);
-        }
         for one in &answer.calls {
-            let outcome = self.call_back(driver, one);
-            let failure = outcome.err().map(|failure| failure.text());
-            let text = match &failure {
-                None => format!("called {}", one.text),
-                Some(why) => format!("called {}: {why}", one.text),
-            };
-            self.journal
-                .line(text, json!({ "called": one.text, "failure": failure }));
+            let failure = self.call_back(driver, one).err();
+            let failure = failure.map(|failure| failure.text());
+            let because = failure
+                .as_ref()
+                .map_or(String::new(), |why| format!(": {why}"));
+            self.journal.line(
+                format!("called {}{because}", one.text),
+                json!({ "called": one.text, "failure": failure }),
+            );
         }
         match &answer.reply {
-            _ if call.is_oneway() && !matches!(answer.reply, Reply::Dead) => {}
+            _ if call.is_oneway && !matches!(answer.reply, Reply::Dead) => {}
             Reply::Parcel(plan) => self.reply(driver, call, plan),
             Reply::Status(status) => driver.reply_status(*status),
             Reply::Dead | Reply::Ask => self.end("It ends without a reply, as told.", 0),
@@ -409,26 +439,47 @@ impl Fake {
 
     fn reply(&self, driver: &mut Driver, call: &Call, plan: &Plan) {
         let mut parcel = Parcel::default();
-        if plan.objects.is_empty() {
-            parcel.data.clone_from(&plan.data);
-            return driver.reply(parcel);
-        }
         match self.bus.fill(&mut parcel, plan, call.speaker.level) {
             Ok(files) => {
                 driver.reply(parcel);
-                let _ = driver.flush();
-                drop(files);
+                if !files.is_empty() {
+                    let _ = driver.flush();
+                }
             }
             Err(err) => {
                 let text = format!("{} cannot reply: {err}", call.object.name);
-                self.journal.line(text.clone(), json!({ "error": text }));
-                if let Reply::Parcel(plan) = exception("IllegalState", &text) {
-                    parcel = Parcel::default();
-                    parcel.data.clone_from(&plan.data);
+                for plan in self.misfit(&text).plans() {
+                    self.reply(driver, call, plan);
                 }
-                driver.reply(parcel);
             }
         }
+    }
+
+    /// Calls an object, and serves what is called meanwhile. The reply is to be given back.
+    pub fn call(
+        self: &Arc<Fake>,
+        driver: &mut Driver,
+        (handle, code, is_oneway): (u32, u32, bool),
+        parcel: Parcel,
+    ) -> std::result::Result<raw_call::Reply, Failure> {
+        let flags = if is_oneway { TF_ONE_WAY } else { TF_ACCEPT_FDS };
+        let mut serve = |driver: &mut Driver, event| self.event(driver, event);
+        let outcome = driver.call((handle, code, flags), parcel, None, &mut serve);
+        let outcome = outcome.map_err(|err| Failure::Request(err.to_string()))?;
+        outcome.reply().map_err(Failure::Status)
+    }
+
+    /// Makes a call that is written, of an object that reads it as `speaker`.
+    pub fn send(
+        self: &Arc<Fake>,
+        driver: &mut Driver,
+        (handle, speaker): (u32, Speaker),
+        request: &Request,
+    ) -> std::result::Result<raw_call::Reply, Failure> {
+        let mut parcel = speaker.call(STRICT_MODE, &request.interface.descriptor);
+        let filled = self.bus.fill(&mut parcel, &request.plan, speaker.level);
+        let _files = filled.map_err(Failure::Request)?;
+        self.call(driver, (handle, request.code, request.is_oneway), parcel)
     }
 
     /// Calls an object that a client has given.
@@ -437,46 +488,22 @@ impl Fake {
         driver: &mut Driver,
         one: &CallBack,
     ) -> std::result::Result<(), Failure> {
-        let given = lock(&self.given).get(&one.object).copied();
-        let none = || Failure::Request(format!("no client has given a {}", one.object));
-        let Given { handle, speaker } = given.ok_or_else(none)?;
-        let mut parcel = speaker.call(STRICT_MODE, &one.interface.descriptor);
-        let filled = self.bus.fill(&mut parcel, &one.plan, speaker.level);
-        let _files = filled.map_err(Failure::Request)?;
-        let mut serve = |driver: &mut Driver, event| self.event(driver, event);
-        let target = (handle, one.code, one.is_oneway);
-        let reply = Bus::call(driver, target, parcel, &mut serve)?;
+        let (handle, speaker) = {
+            let given = lock(&self.given);
+            let none = || Failure::Request(format!("no client has given a {}", one.object));
+            let one = given.get(&one.object).ok_or_else(none)?;
+            // Meanwhile another one may take its place.
+            driver.acquire(one.handles[0]);
+            let _ = driver.flush();
+            (one.handles[0], one.speaker)
+        };
+        let reply = self.send(driver, (handle, speaker), &one.request);
+        driver.release(handle);
+        let reply = reply?;
         driver.give_back(&reply);
         match word(&reply.data, 0).map(u32::cast_signed) {
             Some(0) | None => Ok(()),
             Some(code) => Err(Failure::Request(format!("exception {code}"))),
         }
     }
-}
-
-/// Adds to a file in an argument what it is.
-pub fn name_file(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(name_file),
-        Value::Object(members) => {
-            let fd = members.get("fd").and_then(Value::as_u64);
-            match fd.map(|fd| std::fs::read_link(format!("/proc/self/fd/{fd}"))) {
-                Some(Ok(path)) => {
-                    members.insert("path".to_string(), Value::from(path.to_string_lossy()));
-                }
-                _ => members.values_mut().for_each(name_file),
-            }
-        }
-        _ => {}
-    }
-}
-
-/// A reply with an exception.
-fn exception(name: &str, text: &str) -> Reply {
-    let mut plan = Plan::default();
-    if let Ok(mut exception) = Exception::named(name) {
-        exception.message = Some(text.to_string());
-        exception.write(&mut plan);
-    }
-    Reply::Parcel(plan)
 }

@@ -145,8 +145,7 @@ pub fn reply(
             encoder.value(&kind, value.unwrap_or(&empty(&kind)), 0)?;
         }
     }
-    let written = called.method.arguments.iter();
-    for argument in written.filter(|one| one.direction != Direction::In) {
+    for argument in called.returned() {
         let kind = library.kind_of(entry, &argument.kind)?;
         let name = &argument.name;
         let value = out.get(name).cloned().unwrap_or_else(|| empty(&kind));

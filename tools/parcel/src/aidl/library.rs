@@ -6,7 +6,7 @@ use super::constant::Fault;
 pub use super::entry::Entry;
 use super::entry::FileScope;
 use super::sources::{Rank, Roots, Source, Sources};
-use super::syntax::{self, Body, Declaration, Method, TypeName};
+use super::syntax::{self, Argument, Body, Declaration, Direction, Method, TypeName};
 use crate::budget::{Budget, MAX_ARRAY, MAX_DEPTH};
 use crate::types::{Kind, Loose, Type};
 use std::cell::{OnceCell, RefCell};
@@ -39,6 +39,20 @@ pub struct Library {
 pub struct Called {
     pub code: u32,
     pub method: Method,
+}
+
+impl Called {
+    /// The arguments that callers pass.
+    pub fn taken(&self) -> impl Iterator<Item = &Argument> {
+        let arguments = self.method.arguments.iter();
+        arguments.filter(|one| one.direction != Direction::Out)
+    }
+
+    /// The arguments that the service writes.
+    pub fn returned(&self) -> impl Iterator<Item = &Argument> {
+        let arguments = self.method.arguments.iter();
+        arguments.filter(|one| one.direction != Direction::In)
+    }
 }
 
 impl Library {

@@ -4,9 +4,9 @@ use anybinder_cli::error::{Error, Result};
 use anybinder_cli::output::note;
 use anybinder_client::raw;
 use anybinder_parcel::aidl::library::{Called, Entry};
-use anybinder_parcel::aidl::syntax::{Body, Direction};
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::decode::Decoder;
+use anybinder_parcel::interface::Interface;
 use anybinder_parcel::status;
 use anybinder_rpc::dialect::Dialect;
 use rsbinder::SIBinder;
@@ -34,12 +34,9 @@ pub fn say_doubts(library: &Library) {
 }
 
 /// The interface with a name, for an object of it.
-pub fn declared(library: &Library, name: &str) -> Result<Arc<Entry>> {
-    let found = library.find(name);
-    let is_interface = |one: &Arc<Entry>| matches!(one.declaration.body, Body::Interface { .. });
-    found
-        .filter(is_interface)
-        .ok_or_else(|| Error::usage(format!("No .aidl file declares the interface {name}.")))
+pub fn declared(library: &Library, name: &str) -> Result<Arc<Interface>> {
+    let found = Interface::find(library, name);
+    found.ok_or_else(|| Error::usage(format!("No .aidl file declares the interface {name}.")))
 }
 
 /// The declaration of the interface of a service.
@@ -122,9 +119,8 @@ pub fn say_version(entry: &Entry, service: &SIBinder, dialect: Dialect) {
 
 /// What a method takes, for messages.
 pub fn signature(called: &Called) -> String {
-    let arguments = called.method.arguments.iter();
-    let arguments: Vec<String> = arguments
-        .filter(|one| one.direction != Direction::Out)
+    let arguments: Vec<String> = called
+        .taken()
         .map(|one| {
             let dimensions = "[]".repeat(one.kind.dimensions.len());
             format!("{}{dimensions} {}", one.kind.path, one.name)

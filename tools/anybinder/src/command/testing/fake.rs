@@ -3,14 +3,20 @@
 use crate::command::services::interface_files::open;
 use anybinder_cli::error::{Error, Result};
 use anybinder_client::device::DeviceOption;
-use anybinder_fake::answer_text;
-use anybinder_fake::answers_file::Script;
-use anybinder_fake::journal::Outputs;
-use anybinder_fake::program::{self, Options};
+use anybinder_fake::answers_file::{collect, Script};
+use anybinder_fake::bus::Bus;
+use anybinder_fake::journal::Journal;
+use anybinder_fake::json_lines::Controlled;
+use anybinder_fake::prepared::Behaviour;
+use anybinder_fake::recording::answer_from;
+use anybinder_fake::serve::Fake;
+use anybinder_fake::{answer_text, lock};
 use anybinder_mount::context::Context;
-use anybinder_parcel::aidl::Roots;
+use anybinder_parcel::aidl::{Library, Roots};
+use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 /// Among the answers: the program on standard input is asked for others.
 const CONTROL: &str = "-";
@@ -83,13 +89,59 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             "Say which name to register, or give --answers.",
         ));
     }
-    let options = Options {
-        mount: &context.mount,
-        device: &arguments.device.device,
-        outputs: Outputs::new(context.json, arguments.log.as_deref())?,
-        from: arguments.from.as_deref(),
-        is_controlled,
-        threads: arguments.threads.into(),
-    };
-    program::run(options, library, &script)
+    serve(context, arguments, library, &script, is_controlled)
+}
+
+/// Everything is read and written as parcels first, then the names are registered, then calls are
+/// served until the process ends, or standard input does if a program says what is done.
+fn serve(
+    context: &Context,
+    arguments: &Arguments,
+    library: Library,
+    script: &Script,
+    is_controlled: bool,
+) -> Result<ExitCode> {
+    let services = &script.services;
+    let names: Vec<String> = services.iter().map(|one| one.name.clone()).collect();
+    let behaviours = services
+        .iter()
+        .map(|one| Ok(Behaviour::new(one.interface(&library)?, is_controlled)));
+    let behaviours = behaviours.collect::<Result<Vec<_>>>()?;
+    let bus = Bus::open(&context.mount, &arguments.device.device, &names)?;
+    let mut driver = bus.manager.open()?;
+    if let (Some(path), [name, ..], [first, ..]) = (&arguments.from, &names[..], &behaviours[..]) {
+        answer_from(path, name, &library, first)?;
+    }
+    let library = Arc::new(Mutex::new(library));
+    let journal = Journal::start(&library, context.json, arguments.log.as_deref())?;
+    let fake = Arc::new(Fake::new(bus, library, journal));
+    let read = collect(
+        script,
+        (&fake, &lock(&fake.library), &mut driver),
+        &behaviours,
+    )?;
+    read.set();
+    let objects = names.iter().zip(&behaviours);
+    let numbers: Vec<usize> = objects
+        .map(|(name, behaviour)| fake.bus.add_object(Some(name), behaviour))
+        .collect();
+    for number in numbers {
+        fake.register(&mut driver, number)?;
+    }
+    fake.journal.line(
+        format!("serving {}", names.join(", ")),
+        json!({ "serving": names }),
+    );
+    fake.start(&driver, arguments.threads.into())?;
+    if !is_controlled {
+        loop {
+            std::thread::park();
+        }
+    }
+    let why = Controlled::run(&fake, &driver, behaviours.first().cloned());
+    fake.journal.flush();
+    match why {
+        None => Ok(ExitCode::SUCCESS),
+        Some(why) => Err(Error::new(format!("It ends, since {why}."))),
+    }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An object for a service to call: it prints each call of its interface, which a `.aidl` file
 //! declares, and answers with zeros and empty values.
-use super::reply_objects::name_files;
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::say;
-use anybinder_parcel::aidl::library::{Called, Entry};
+use anybinder_client::objects::name_files;
+use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::{Library, Roots};
-use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::Format;
-use anybinder_parcel::{header, method};
+use anybinder_parcel::header;
+use anybinder_parcel::interface::Interface;
 use anybinder_rpc::parcel_bytes;
 use rsbinder::{
     ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode, Transactable,
@@ -32,8 +32,7 @@ pub struct Received {
 
 struct Callback {
     library: Mutex<Library>,
-    entry: Arc<Entry>,
-    descriptor: String,
+    interface: Arc<Interface>,
     /// None to print them.
     collected: Option<Calls>,
 }
@@ -43,11 +42,9 @@ struct Callback {
 /// * `collected`: where its calls go that are not to be printed
 pub fn new(roots: &Roots, interface: &str, collected: Option<&Calls>) -> Result<SIBinder> {
     let library = interface_files::open(roots)?;
-    let entry = interface_files::declared(&library, interface)?;
     let callback = Callback {
-        descriptor: entry.descriptor(),
+        interface: interface_files::declared(&library, interface)?,
         library: Mutex::new(library),
-        entry,
         collected: collected.cloned(),
     };
     SIBinder::new(Arc::new(callback)).doing(|| "making an object".to_string())
@@ -58,11 +55,10 @@ impl Callback {
         self.library.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, called: &Called, arguments: Vec<(String, Value)>) {
-        let mut arguments: Map<String, Value> = arguments.into_iter().collect();
+    fn tell(&self, called: &Called, mut arguments: Map<String, Value>) {
         arguments.values_mut().for_each(name_files);
         let received = Received {
-            interface: self.descriptor.clone(),
+            interface: self.interface.descriptor.clone(),
             method: called.method.name.clone(),
             arguments,
         };
@@ -87,17 +83,13 @@ impl Callback {
 
     fn call(&self, code: TransactionCode, data: &[u8], reply: &mut Parcel) -> rsbinder::Result<()> {
         let library = self.library();
-        let methods = library.methods(&self.entry).unwrap_or_default();
-        let called = methods.into_iter().find(|one| one.code == code);
+        let called = self.interface.own().iter().find(|one| one.code == code);
         let called = called.ok_or(StatusCode::UnknownTransaction)?;
-        let mut decoder = Decoder::new(data, Some(&library));
-        let read = method::arguments(&library, &self.entry, &called, &mut decoder);
+        let method = self.interface.method(&library, called);
+        let read = method.read_request(data, Format::default());
         let outcome = read.and_then(|arguments| {
-            self.tell(&called, arguments);
-            let nothing = (None, &Map::new());
-            let answer =
-                method::reply((&library, &self.entry), &called, nothing, Format::default());
-            answer.map_err(String::from)
+            self.tell(called, arguments);
+            method.reply(None, &Map::new()).map_err(String::from)
         });
         match outcome {
             Ok(plan) => parcel_bytes::write(reply, &plan.data),
@@ -118,10 +110,10 @@ impl Transactable for Callback {
     ) -> rsbinder::Result<()> {
         match code {
             PING_TRANSACTION => Ok(()),
-            INTERFACE_TRANSACTION => reply.write(&self.descriptor),
+            INTERFACE_TRANSACTION => reply.write(&self.interface.descriptor),
             rsbinder::FIRST_CALL_TRANSACTION..=rsbinder::LAST_CALL_TRANSACTION => {
-                let bytes = parcel_bytes::read_header(reader, &self.descriptor)?;
-                let found = header::place(&bytes, &self.descriptor);
+                let bytes = parcel_bytes::read_header(reader, &self.interface.descriptor)?;
+                let found = header::place(&bytes, &self.interface.descriptor);
                 let (_, start) = found.ok_or(StatusCode::BadType)?;
                 let data = parcel_bytes::read(reader, start)?;
                 self.call(code, &data, reply)
@@ -139,7 +131,7 @@ impl IBinder for Callback {
     }
 
     fn descriptor(&self) -> &str {
-        &self.descriptor
+        &self.interface.descriptor
     }
 
     fn stability(&self) -> Stability {

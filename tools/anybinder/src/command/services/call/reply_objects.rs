@@ -2,10 +2,11 @@
 //! Files and binders in a reply: what they are, and the contents of files.
 use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_cli::new_file::{NewFile, Readers};
+use anybinder_client::objects::{number, visit};
 use anybinder_client::raw::pid_of;
 use anybinder_rpc::foreign;
 use rsbinder::{ProcessState, SIBinder};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -15,38 +16,6 @@ use std::path::Path;
 const MOST_NAMES: usize = 64;
 /// The standard output, as a path.
 const STDOUT: &str = "-";
-
-/// Calls `each` for the members of all objects in a value that have a member `key`.
-fn visit(value: &mut Value, key: &str, each: &mut dyn FnMut(&mut Map<String, Value>)) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(|one| visit(one, key, each)),
-        Value::Object(members) => {
-            if members.contains_key(key) {
-                each(members);
-            }
-            members.values_mut().for_each(|one| visit(one, key, each));
-        }
-        _ => {}
-    }
-}
-
-fn number(members: &Map<String, Value>, key: &str) -> Option<u32> {
-    let number = members.get(key).and_then(Value::as_u64)?;
-    u32::try_from(number).ok().filter(|_| members.len() == 1)
-}
-
-/// Adds to each received file what it is.
-pub fn name_files(value: &mut Value) {
-    visit(value, "fd", &mut |members| {
-        let Some(fd) = number(members, "fd") else {
-            return;
-        };
-        if let Ok(path) = std::fs::read_link(format!("/proc/self/fd/{fd}")) {
-            let path = path.to_string_lossy().into_owned();
-            members.insert("path".to_string(), Value::from(path));
-        }
-    });
-}
 
 /// The name under which an object is registered.
 fn name_of(object: &SIBinder, pid: i32) -> Option<String> {

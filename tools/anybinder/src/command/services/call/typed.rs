@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call by `.aidl` files: the method's name, its arguments and its reply have their types.
 use super::callback::{Calls, Received};
-use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
+use super::reply_objects::{is_stdout, name_binders, save_files};
 use super::request::{called_as, exception_error, Arguments, Call, ObjectArgument};
 use super::untyped::code_of;
 use crate::command::observing::system::methods;
@@ -9,10 +9,10 @@ use crate::command::services::interface_files::{interface, say_doubts, say_versi
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
+use anybinder_client::objects::name_files;
 use anybinder_driver::level::Level;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::library::{Called, Entry};
-use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::decode::Decoder;
 use anybinder_parcel::encode::{Format, Parcel};
@@ -86,8 +86,7 @@ pub fn write(
 ) -> Result<Parcel> {
     let mut rest = words.iter();
     let mut given = Map::new();
-    let taken = called.method.arguments.iter();
-    for argument in taken.filter(|one| one.direction != Direction::Out) {
+    for argument in called.taken() {
         let name = &argument.name;
         let bad = |err: String| Error::usage(format!("{name}: {err}."));
         let kind = library.kind_of(entry, &argument.kind).map_err(bad)?;
@@ -121,9 +120,7 @@ fn object_arguments(
     called: &Called,
     words: &[String],
 ) -> Vec<ObjectArgument> {
-    let taken = called.method.arguments.iter();
-    let taken = taken.filter(|one| one.direction != Direction::Out);
-    let objects = taken.zip(words).filter(|(argument, _)| {
+    let objects = called.taken().zip(words).filter(|(argument, _)| {
         let kind = library.kind_of(entry, &argument.kind);
         kind.is_ok_and(|kind| {
             kind.dimensions.is_empty()

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A call without `.aidl` files: typed words go out, and words of 32 bits or `--reply` come in.
-use super::reply_objects::{is_stdout, name_binders, name_files, save_files};
+use super::reply_objects::{is_stdout, name_binders, save_files};
 use super::request::{exception_error, Arguments, Call};
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::say;
 use anybinder_client::device;
+use anybinder_client::objects::name_files;
 use anybinder_client::raw::Reply;
 use anybinder_client::raw_manager::RawManager;
 use anybinder_driver::parcel;
