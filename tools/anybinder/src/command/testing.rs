@@ -8,7 +8,6 @@ use std::process::ExitCode;
 pub mod disturb;
 pub mod fake;
 pub mod fuzz;
-pub mod random;
 pub mod replay;
 
 #[derive(clap::Subcommand)]

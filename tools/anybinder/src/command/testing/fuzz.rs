@@ -5,15 +5,15 @@ mod attempt;
 mod subject;
 mod values;
 
-use super::random::Random;
 use crate::command::services::interface_files;
 use anybinder_cli::error::{Error, Kind, Result};
 use anybinder_cli::output::{note, say};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
-use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::{Library, Roots};
+use anybinder_parcel::interface::Interface;
 use attempt::Attempt;
+use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -67,31 +67,24 @@ pub struct Arguments {
 struct Report {
     calls: usize,
     methods: usize,
-    /// `death`, `hang` or `growth`; None if nothing was found.
-    found: Option<&'static str>,
+    /// None if nothing was found.
+    found: Option<Finding>,
     /// The command that does it.
     call: Option<String>,
 }
 
-/// The interface that is called.
-pub struct Interface<'a> {
+/// The service that is called.
+pub struct Service<'a> {
     library: &'a Library,
-    entry: &'a Arc<Entry>,
-    methods: &'a [Called],
-    /// The name of the service, which stands for binders.
+    interface: &'a Arc<Interface>,
+    /// The name, which stands for binders.
     name: &'a str,
 }
 
-impl Interface<'_> {
-    fn called(&self, code: u32) -> Option<&Called> {
-        self.methods.iter().find(|one| one.code == code)
-    }
-}
-
 struct Fuzz<'a> {
-    interface: &'a Interface<'a>,
+    service: &'a Service<'a>,
     subject: Subject<'a>,
-    random: Random,
+    random: Rng,
     /// The last call of each code that the service has answered.
     last: BTreeMap<u32, Attempt>,
     made: usize,
@@ -100,13 +93,13 @@ struct Fuzz<'a> {
 impl Fuzz<'_> {
     fn make(&mut self, attempt: &Attempt) -> Result<Option<Finding>> {
         self.made += 1;
-        self.subject.make(self.interface, attempt)
+        self.subject.make(self.service, attempt)
     }
 
     /// Makes calls until one does harm.
     fn search(&mut self, calls: usize) -> Result<Option<(Finding, Attempt)>> {
         for number in 1..=calls {
-            let attempt = Attempt::random(self.interface, &mut self.random)?;
+            let attempt = Attempt::random(self.service, &mut self.random)?;
             if let Some(finding) = self.make(&attempt)? {
                 return Ok(Some((finding, attempt)));
             }
@@ -134,7 +127,7 @@ impl Fuzz<'_> {
                 most = Some((growth, attempt));
             }
         }
-        Ok(most.map(|(_, attempt)| (Finding::Growth, attempt)))
+        Ok(most.map(|(_, attempt)| (subject::GROWTH, attempt)))
     }
 
     /// Whether a call does the same to a new service; None if there is none.
@@ -147,7 +140,7 @@ impl Fuzz<'_> {
 
     /// A shorter call that does the same. None if the call alone does not do it.
     fn shorten(&mut self, finding: Finding, attempt: Attempt) -> Result<Option<Attempt>> {
-        if finding == Finding::Growth {
+        if finding == subject::GROWTH {
             return Ok(Some(attempt));
         }
         match self.does(finding, &attempt)? {
@@ -158,7 +151,7 @@ impl Fuzz<'_> {
         let mut shortest = attempt;
         let mut tried = 0;
         'shorter: loop {
-            for shorter in shortest.shorter(self.interface)? {
+            for shorter in shortest.shorter(self.service)? {
                 tried += 1;
                 if tried > SHORTER_MAX {
                     return Ok(Some(shortest));
@@ -202,41 +195,37 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let mut subject = Subject::new((context, device), name, &arguments.command, patience)?;
     let descriptor = subject.descriptor()?;
     let entry = interface_files::interface(&library, &descriptor, &descriptor)?;
-    let methods = library.methods(&entry).unwrap_or_default();
-    if methods.is_empty() {
-        return Err(Error::usage(format!("{descriptor} has no methods.")));
-    }
-    let interface = Interface {
+    let interface = Interface::of(&library, entry);
+    let interface = interface.filter(|interface| !interface.own().is_empty());
+    let interface =
+        interface.ok_or_else(|| Error::usage(format!("{descriptor} has no methods.")))?;
+    let service = Service {
         library: &library,
-        entry: &entry,
-        methods: &methods,
+        interface: &interface,
         name,
     };
     subject.begin();
     let mut fuzz = Fuzz {
-        interface: &interface,
+        service: &service,
         subject,
-        random: Random::new(arguments.seed),
+        random: Rng::with_seed(arguments.seed),
         last: BTreeMap::new(),
         made: 0,
     };
     let found = fuzz.search(arguments.calls)?;
     let mut report = Report {
         calls: fuzz.made,
-        methods: methods.len(),
-        found: found.as_ref().map(|(finding, _)| finding.word()),
+        methods: interface.own().len(),
+        found: found.as_ref().map(|(finding, _)| *finding),
         call: None,
     };
     if let Some((finding, attempt)) = found {
-        note(format_args!(
-            "anybinder: {} after {} calls.",
-            finding.word(),
-            fuzz.made
-        ));
+        let made = fuzz.made;
+        note(format_args!("anybinder: {finding} after {made} calls."));
         let shortest = fuzz.shorten(finding, attempt)?;
         let roots = arguments.aidl.paths.iter();
         let aidl: Vec<String> = roots.map(|path| path.display().to_string()).collect();
-        report.call = shortest.map(|one| one.line(&interface, device, &aidl));
+        report.call = shortest.map(|one| one.line(&service, device, &aidl));
     }
     context.show(&report, print);
     match report.found {

@@ -20,9 +20,10 @@ use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::header;
+use anybinder_parcel::interface::Interface;
 use anybinder_servicemanager::DESCRIPTOR;
-use difference::{answer, compare, Answer, Difference};
-use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
+use difference::{answer, compare, error, Difference};
+use rsbinder::{StatusCode, FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -135,27 +136,22 @@ impl Replay<'_> {
                 return Err("malformed");
             }
             let value = |at| u64::from(word(&payload.bytes, at).unwrap_or(0));
+            let unnamed = "with objects that have no name";
             match kind {
                 TYPE_FD => parcel.put_file(at, &self.null),
                 TYPE_HANDLE | TYPE_WEAK_HANDLE | TYPE_BINDER | TYPE_WEAK_BINDER => {
-                    let number = value(at + 8) | value(at + 12) << 32;
                     let number = match kind {
                         TYPE_HANDLE | TYPE_WEAK_HANDLE => value(at + 8),
-                        _ => number,
+                        _ => value(at + 8) | value(at + 12) << 32,
                     };
-                    let node = payload
-                        .node(number)
-                        .ok_or("with objects that have no name")?;
+                    let node = payload.node(number).ok_or(unnamed)?;
                     let service = self.names.service(node);
-                    let name = service
-                        .ok_or("with objects that have no name")?
-                        .name
-                        .clone();
-                    let found = self.manager.find(&name);
+                    let name = &service.ok_or(unnamed)?.name;
+                    let found = self.manager.find(name);
                     let handle = found.map_err(|_| "with objects that are not there")?;
                     parcel.put_object(at, TYPE_HANDLE, 0, handle);
                 }
-                _ => return Err("with objects that have no name"),
+                _ => return Err(unnamed),
             }
         }
         Ok(parcel)
@@ -180,40 +176,39 @@ impl Replay<'_> {
         Ok(outcome)
     }
 
+    /// The name of the method, and what differs.
     fn compare(&self, call: &Call, outcome: &Outcome) -> (String, Vec<Difference>) {
         let descriptor = call.interface.as_deref().unwrap_or_default();
-        let recorded = match call.error.as_deref() {
-            Some(error) => Answer::Error(error.to_string()),
-            None => {
-                let reply = &call.reply_data;
-                let status =
-                    word(&reply.bytes, 0).filter(|_| call.reply_flags & TF_STATUS_CODE != 0);
-                match status {
-                    Some(status) => Answer::of_status(status.cast_signed()),
-                    None => answer(
-                        (self.library.as_ref(), descriptor, call.code),
-                        &reply.bytes,
-                        &reply
-                            .objects
-                            .iter()
-                            .map(|at| u64::from(*at))
-                            .collect::<Vec<_>>(),
-                    ),
-                }
+        let library = self.library.as_ref();
+        let found = library.and_then(|library| Interface::find(library, descriptor));
+        let method = library
+            .zip(found.as_ref())
+            .and_then(|(library, interface)| {
+                let called = interface.by_code(call.code)?;
+                Some(interface.method(library, called))
+            });
+        let code = || format!("code {}", call.code);
+        let name = method.map_or_else(code, |method| method.called.method.name.clone());
+        let status =
+            |number: i32| error(format!("status {:?} ({number})", StatusCode::from(number)));
+        let reply = &call.reply_data;
+        let first = word(&reply.bytes, 0).filter(|_| call.reply_flags & TF_STATUS_CODE != 0);
+        let recorded = match (&call.error, first) {
+            (Some(what), _) => error(what),
+            (None, Some(number)) => status(number.cast_signed()),
+            (None, None) => {
+                let objects = reply.objects.iter();
+                let offsets: Vec<u64> = objects.map(|at| u64::from(*at)).collect();
+                answer(method, &reply.bytes, &offsets)
             }
         };
         let now = match outcome {
-            Outcome::Status(status) => Answer::of_status(*status),
-            Outcome::Dead => Answer::Error("BR_DEAD_REPLY".to_string()),
-            Outcome::Refused | Outcome::Hangs => Answer::Error("BR_FAILED_REPLY".to_string()),
-            Outcome::Reply(reply) => answer(
-                (self.library.as_ref(), descriptor, call.code),
-                &reply.data,
-                &reply.offsets,
-            ),
+            Outcome::Status(number) => status(*number),
+            Outcome::Dead => error("BR_DEAD_REPLY"),
+            Outcome::Refused | Outcome::Hangs => error("BR_FAILED_REPLY"),
+            Outcome::Reply(reply) => answer(method, &reply.data, &reply.offsets),
         };
-        let method = difference::method(self.library.as_ref(), descriptor, call.code);
-        (method, compare(&recorded, &now, &self.arguments.ignore))
+        (name, compare(&recorded, &now, &self.arguments.ignore))
     }
 
     fn run(&mut self, calls: &[Call]) -> Result<Report> {
@@ -262,12 +257,13 @@ fn print(report: &Report) {
             "call {}, {} of {}:",
             one.number, one.method, one.service
         ));
-        for difference in &one.differences {
-            say_lines(format_args!(
-                "  - {}: {}",
-                difference.path, difference.recorded
-            ));
-            say_lines(format_args!("  + {}: {}", difference.path, difference.now));
+        for Difference {
+            path,
+            recorded,
+            now,
+        } in &one.differences
+        {
+            say_lines(format_args!("  - {path}: {recorded}\n  + {path}: {now}"));
         }
     }
     say(format_args!(
@@ -278,10 +274,9 @@ fn print(report: &Report) {
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
-    let library = match arguments.aidl.paths.is_empty() {
-        true => None,
-        false => Some(interface_files::open(&arguments.aidl)?),
-    };
+    let has_files = !arguments.aidl.paths.is_empty();
+    let library = has_files.then(|| interface_files::open(&arguments.aidl));
+    let library = library.transpose()?;
     let recorded = read(&arguments.recording)?;
     let calls = &recorded.calls;
     if calls.is_empty() {
@@ -314,10 +309,9 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     };
     let report = replay.run(calls)?;
     for (why, count) in report.skipped.iter().filter(|(_, count)| **count > 0) {
-        let what = if *why == NOT_COMPARED {
-            "not compared"
-        } else {
-            "left out"
+        let what = match *why == NOT_COMPARED {
+            true => "not compared",
+            false => "left out",
         };
         note(format_args!("anybinder: {count} calls {why}: {what}."));
     }

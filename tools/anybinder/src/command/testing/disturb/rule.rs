@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls are disturbed, and how.
-use crate::command::testing::random::Random;
 use anybinder_driver::abi::{TransactionData, TF_ONE_WAY};
 use anybinder_driver::parcel::Parcel;
 use anybinder_driver::relay::Verdict;
 use anybinder_mount::process::command_name;
+use fastrand::Rng;
 use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -46,8 +46,8 @@ pub struct Counts {
 
 /// A number from 0 to 1 for the nth call: evenly distributed, the same each time.
 fn chance(seed: u64, number: u64) -> f64 {
-    let step = Random::new(seed).number();
-    Random::new(step.wrapping_add(number)).share()
+    let first = Rng::with_seed(seed).u64(..);
+    Rng::with_seed(first.wrapping_add(number)).f64()
 }
 
 impl Rule {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One call: of its types, or malformed; as a parcel, as a command line, and shorter ones.
 use super::values::{word, Values};
-use super::Interface;
+use super::Service;
 use crate::command::services::call::write_typed;
-use crate::command::testing::random::Random;
 use anybinder_cli::error::{Error, Result};
 use anybinder_driver::parcel;
 use anybinder_parcel::aidl::library::Called;
-use anybinder_parcel::aidl::syntax::Direction;
 use anybinder_parcel::encode::{empty, Format, Parcel};
 use anybinder_parcel::types::Type;
+use fastrand::Rng;
 
 /// What lengths, sizes and marks of null may be.
 const WORDS: [u32; 6] = [u32::MAX, 0x7fff_ffff, 0x8000_0000, 0, 1, 0x1_0000];
@@ -28,10 +27,9 @@ enum Arguments {
 }
 
 /// The types of the arguments that a caller passes.
-fn kinds(interface: &Interface, called: &Called) -> Result<Vec<Type>> {
-    let passed = called.method.arguments.iter();
-    let passed = passed.filter(|one| one.direction != Direction::Out);
-    let kinds = passed.map(|one| interface.library.kind_of(interface.entry, &one.kind));
+fn kinds(service: &Service, called: &Called) -> Result<Vec<Type>> {
+    let kinds = called.taken();
+    let kinds = kinds.map(|one| service.library.kind_of(&service.interface.entry, &one.kind));
     let all: std::result::Result<_, String> = kinds.collect();
     all.map_err(|err| Error::new(format!("The .aidl files cannot be used: {err}.")))
 }
@@ -43,14 +41,16 @@ fn quoted(word: &str) -> String {
 }
 
 impl Attempt {
-    pub fn random(interface: &Interface, random: &mut Random) -> Result<Attempt> {
-        let called = random.choose(interface.methods);
+    pub fn random(service: &Service, random: &mut Rng) -> Result<Attempt> {
+        let called = random
+            .choice(service.interface.own())
+            .expect("there are some");
         let mut words = Vec::new();
-        for kind in kinds(interface, called)? {
+        for kind in kinds(service, called)? {
             let mut values = Values {
-                library: interface.library,
+                library: service.library,
                 random: &mut *random,
-                name: interface.name,
+                name: service.name,
             };
             words.push(word(&kind, &values.value(&kind, 0)?));
         }
@@ -58,10 +58,10 @@ impl Attempt {
             code: called.code,
             arguments: Arguments::Typed(words),
         };
-        if !random.one_in(3) {
+        if !(random.usize(..3) == 0) {
             return Ok(typed);
         }
-        let plan = typed.parcel(interface, Format::default())?;
+        let plan = typed.parcel(service, Format::default())?;
         // An object at another place is no object.
         let words = parcel::words(&plan.data);
         Ok(match plan.objects.is_empty() {
@@ -70,18 +70,18 @@ impl Attempt {
         })
     }
 
-    fn malformed(&self, mut words: Vec<u32>, random: &mut Random) -> Attempt {
-        for _ in 0..=random.below(2) {
-            let at = random.below(words.len() + 1);
-            match random.below(3) {
+    fn malformed(&self, mut words: Vec<u32>, random: &mut Rng) -> Attempt {
+        for _ in 0..=random.usize(..2) {
+            let at = random.usize(..=words.len());
+            match random.usize(..3) {
                 0 => words.truncate(at),
-                1 if at < words.len() => words[at] = *random.choose(&WORDS),
-                _ => words.insert(at, *random.choose(&WORDS)),
+                1 if at < words.len() => words[at] = WORDS[random.usize(..WORDS.len())],
+                _ => words.insert(at, WORDS[random.usize(..WORDS.len())]),
             }
         }
-        let code = match random.one_in(20) {
-            true => random.below(1 << 24) as u32,
-            false => self.code,
+        let code = match random.usize(..20) {
+            0 => random.u32(..1 << 24),
+            _ => self.code,
         };
         Attempt {
             code,
@@ -90,14 +90,14 @@ impl Attempt {
     }
 
     /// What is sent behind the header.
-    pub fn parcel(&self, interface: &Interface, format: Format) -> Result<Parcel> {
+    pub fn parcel(&self, service: &Service, format: Format) -> Result<Parcel> {
         match &self.arguments {
             Arguments::Typed(words) => {
-                let called = interface.called(self.code);
+                let called = service.interface.by_code(self.code);
                 let called = called.ok_or_else(|| Error::new("There is no such method."))?;
                 write_typed(
-                    interface.library,
-                    interface.entry,
+                    service.library,
+                    &service.interface.entry,
                     called,
                     (words.as_slice(), format),
                 )
@@ -110,13 +110,13 @@ impl Attempt {
         }
     }
 
-    pub fn is_oneway(&self, interface: &Interface) -> bool {
-        let called = interface.called(self.code);
+    pub fn is_oneway(&self, service: &Service) -> bool {
+        let called = service.interface.by_code(self.code);
         called.is_some_and(|called| called.method.is_oneway)
     }
 
     /// Shorter calls, the shortest first.
-    pub fn shorter(&self, interface: &Interface) -> Result<Vec<Attempt>> {
+    pub fn shorter(&self, service: &Service) -> Result<Vec<Attempt>> {
         let with = |arguments| Attempt {
             code: self.code,
             arguments,
@@ -137,11 +137,11 @@ impl Attempt {
                     .collect())
             }
             Arguments::Typed(words) => {
-                let Some(called) = interface.called(self.code) else {
+                let Some(called) = service.interface.by_code(self.code) else {
                     return Ok(Vec::new());
                 };
                 let mut all = Vec::new();
-                for (at, kind) in kinds(interface, called)?.iter().enumerate() {
+                for (at, kind) in kinds(service, called)?.iter().enumerate() {
                     let simplest = word(kind, &empty(kind));
                     if words[at].len() > simplest.len() || words[at] > simplest {
                         let mut shorter = words.clone();
@@ -150,24 +150,24 @@ impl Attempt {
                     }
                 }
                 // Empty values do not fit every type: a file has to be one.
-                all.retain(|one| one.parcel(interface, Format::default()).is_ok());
+                all.retain(|one| one.parcel(service, Format::default()).is_ok());
                 Ok(all)
             }
         }
     }
 
     /// The command that makes the call.
-    pub fn line(&self, interface: &Interface, device: &str, aidl: &[String]) -> String {
+    pub fn line(&self, service: &Service, device: &str, aidl: &[String]) -> String {
         let mut words = vec!["anybinder".to_string(), "call".to_string()];
         if device != "binder" {
             words.extend(["--device".to_string(), device.to_string()]);
         }
-        match (&self.arguments, interface.called(self.code)) {
+        match (&self.arguments, service.interface.by_code(self.code)) {
             (Arguments::Typed(given), Some(called)) => {
                 for path in aidl {
                     words.extend(["--aidl".to_string(), quoted(path)]);
                 }
-                words.extend([quoted(interface.name), called.method.name.clone()]);
+                words.extend([quoted(service.name), called.method.name.clone()]);
                 if !given.is_empty() {
                     words.push("--".to_string());
                 }
@@ -177,7 +177,7 @@ impl Attempt {
                 if called.is_some_and(|called| called.method.is_oneway) {
                     words.push("--oneway".to_string());
                 }
-                words.extend([quoted(interface.name), self.code.to_string()]);
+                words.extend([quoted(service.name), self.code.to_string()]);
                 words.extend(given.iter().map(|word| format!("u32 {word}")));
             }
             (Arguments::Typed(_), None) => {}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The service that is called: whether it lives, answers, and grows; and how it lives again.
 use super::attempt::Attempt;
-use super::Interface;
+use super::Service;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
+use anybinder_client::device::no_service;
 use anybinder_client::raw_manager::{RawManager, STRICT_MODE};
 use anybinder_driver::parcel::{word, Parcel, Reader, Speaker, Target};
 use anybinder_driver::raw_call::Outcome;
@@ -22,22 +23,11 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const GROWTH_KIB: u64 = 32 << 10;
 const FILE_KIB: u64 = 256;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
-    Death,
-    Hang,
-    Growth,
-}
-
-impl Finding {
-    pub fn word(self) -> &'static str {
-        match self {
-            Finding::Death => "death",
-            Finding::Hang => "hang",
-            Finding::Growth => "growth",
-        }
-    }
-}
+/// What harm was found, as it is printed.
+pub type Finding = &'static str;
+pub const DEATH: Finding = "death";
+pub const HANG: Finding = "hang";
+pub const GROWTH: Finding = "growth";
 
 pub struct Subject<'a> {
     context: &'a Context,
@@ -83,14 +73,13 @@ impl<'a> Subject<'a> {
             child: None,
         };
         subject.start()?;
-        let patience = if command.is_empty() {
-            Duration::ZERO
-        } else {
-            REVIVAL
+        let patience = match command.is_empty() {
+            true => Duration::ZERO,
+            false => REVIVAL,
         };
         match subject.find(patience)? {
             true => Ok(subject),
-            false => Err(anybinder_client::device::no_service(name)),
+            false => Err(no_service(name)),
         }
     }
 
@@ -181,23 +170,23 @@ impl<'a> Subject<'a> {
     }
 
     /// Makes a call, and says what harm it did.
-    pub fn make(&mut self, interface: &Interface, attempt: &Attempt) -> Result<Option<Finding>> {
-        let descriptor = interface.entry.descriptor();
-        let mut parcel = self.speaker.call(STRICT_MODE, &descriptor);
-        let plan = attempt.parcel(interface, Format::Driver(self.speaker.level))?;
+    pub fn make(&mut self, service: &Service, attempt: &Attempt) -> Result<Option<Finding>> {
+        let descriptor = &service.interface.descriptor;
+        let mut parcel = self.speaker.call(STRICT_MODE, descriptor);
+        let plan = attempt.parcel(service, Format::Driver(self.speaker.level))?;
         let files = self.manager.fill(&mut parcel, &plan, self.speaker.level)?;
-        let is_oneway = attempt.is_oneway(interface);
+        let is_oneway = attempt.is_oneway(service);
         let mut outcome = self.call((self.handle, attempt.code, is_oneway), parcel)?;
         drop(files);
         if is_oneway && !matches!(outcome, Outcome::Dead) {
             outcome = self.ask(PING_TRANSACTION)?;
         }
         Ok(match outcome {
-            Outcome::Dead => Some(Finding::Death),
+            Outcome::Dead => Some(DEATH),
             Outcome::Hangs => {
                 // The thread of the driver waits for ever.
                 self.manager = RawManager::open(&self.context.mount, self.device)?;
-                Some(Finding::Hang)
+                Some(HANG)
             }
             Outcome::Reply(..) | Outcome::Status(_) | Outcome::Refused => None,
         })
