@@ -25,7 +25,7 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::mpsc::{sync_channel, SyncSender};
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 
 /// The threads that wait for calls in the first place, if there may be so many.
@@ -240,22 +240,31 @@ impl Fake {
             speaker,
             is_oneway,
         };
-        if !asks {
-            self.answer(driver, &call, &answer);
-            return Ok(());
-        }
-        let _ = driver.flush();
-        let step = told.recv().ok().flatten();
-        let mut answer = self.prepare_told(driver, &call, &step.unwrap_or_default());
-        self.answer(driver, &call, &answer);
-        let handles = answer.plans().flat_map(|plan| &plan.objects);
-        for handle in handles.filter_map(|(_, object)| match object {
-            encode::Object::Service(name) => handle_of(name),
-            encode::Object::File(_) => None,
-        }) {
-            driver.release(handle);
+        match asks {
+            false => self.answer(driver, &call, &answer),
+            true => self.answer_told(driver, &call, &told),
         }
         Ok(())
+    }
+
+    /// Answers a call as the controlling program says, which is asked already.
+    fn answer_told(
+        self: &Arc<Fake>,
+        driver: &mut Driver,
+        call: &Call,
+        told: &Receiver<Option<Step>>,
+    ) {
+        let _ = driver.flush();
+        let step = told.recv().ok().flatten();
+        let mut answer = self.prepare_told(driver, call, &step.unwrap_or_default());
+        self.answer(driver, call, &answer);
+        for (_, object) in answer.plans().flat_map(|plan| &plan.objects) {
+            if let encode::Object::Service(name) = object {
+                handle_of(name)
+                    .into_iter()
+                    .for_each(|one| driver.release(one));
+            }
+        }
     }
 
     /// Keeps the objects of a call, in place of those that came as the same arguments.

@@ -6,8 +6,8 @@
 //! * `aidl`: the types and methods in `.aidl` files
 //! * `budget`: how much work and output others may cause
 //! * `encode`, `decode`, `status`: between JSON and parcels
-//! * `header`: what a call begins with; `method`: the parcels of the calls of a method; `interface`:
-//!   its methods by name and by code
+//! * `header`: what a call begins with; `method`: the parcels of the calls of a method
+//! * `interface`: the methods of an interface by name and by code
 //! * `loose_types`: those of bundles, and of Java's maps and lists
 //! * `shape`: where objects and sizes are in the parcels of a method
 //!
