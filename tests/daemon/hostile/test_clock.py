@@ -3,15 +3,12 @@
 replaced, and the service manager answers. Only in a virtual machine, which has no other clock."""
 import contextlib
 import itertools
-import subprocess
-import tempfile
 import time
 
 import hostile
 import pytest
 import victims
-from anybinder.process import program
-from replaced import DEADLINE_S
+from anybinder.bus import Bus
 from test_replacing import hand_over
 
 STEP_S, EVERY_S, TIMES = 5 * 3600, 0.02, 3
@@ -52,16 +49,7 @@ def test_victims_are_served_and_the_daemon_is_replaced():
 
 
 def test_the_service_manager_answers():
-    with tempfile.TemporaryDirectory() as directory:
-        command = [program("anybinder"), "--mount", f"{directory}/mount",
-                   "--state-dir", f"{directory}/state"]
-
-        def do(*words):
-            return subprocess.run([*command, *words], check=True, stdout=subprocess.PIPE,
-                                  text=True, timeout=DEADLINE_S).stdout
-
-        with clock_steps():
-            do("up")
-            for _ in range(5):
-                assert "manager" in do("list")
-            do("down")
+    with clock_steps(), Bus() as bus:
+        for _ in range(5):
+            assert "manager" in bus.run("list")
+        bus.run("down")
