@@ -12,7 +12,7 @@ import sys
 import threading
 
 from anybinder.daemon import Daemon
-from anybinder.driver import BC_ENTER_LOOPER, Client
+from anybinder.driver import BC_ENTER_LOOPER, BINDER, HANDLE, OBJECT, TF_CLEAR_BUF, Client
 from anybinder.process import child, run_child, until
 from served import assert_served, expect_error, server
 
@@ -31,9 +31,6 @@ DATA = struct.Struct("<IHBB32s")
 PRIORITIES = struct.Struct("<IBBbBb31x")
 OPENED = struct.Struct("<i16s20x")
 DATA_MAX = 1024
-TF_CLEAR_BUF = 0x20
-BINDER_TYPE_BINDER, BINDER_TYPE_HANDLE = 0x73622A85, 0x73682A85
-BINDER = struct.Struct("<IIQQ")    # struct flat_binder_object
 BR_FAILED_REPLY, BR_DEAD_REPLY = 0x7211, 0x7205
 UNPRIVILEGED = 65534
 
@@ -196,15 +193,15 @@ def test_data_is_told_to_those_who_ask(directory):
 def test_objects_in_the_data_are_those_of_the_receiver(directory):
     with Daemon(directory) as daemon, server(daemon.path("binder")):
         client = Client(daemon.path("binder"))
-        data = b"head" + BINDER.pack(BINDER_TYPE_BINDER, 0, 0x1234, 0x5678) + b"tail"
+        data = b"head" + OBJECT.pack(BINDER, 0, 0x1234, 0x5678) + b"tail"
         with Events(daemon, ["data"]) as events:
             client.call(data, [4])
             seen = events.read_until(lambda found: len(found) >= 2)
         client.close()
     got, begins = data_by_id(seen[:1])[DATA.unpack(seen[0].fields)[0]]
     assert begins == [4] and len(got) == len(data), (begins, got)
-    kind, _, handle, cookie = BINDER.unpack_from(got, 4)
-    assert (kind, cookie) == (BINDER_TYPE_HANDLE, 0) and handle == 1, got
+    kind, _, handle, cookie = OBJECT.unpack_from(got, 4)
+    assert (kind, cookie) == (HANDLE, 0) and handle == 1, got
     assert got.startswith(b"head") and got.endswith(b"tail"), got
 
 

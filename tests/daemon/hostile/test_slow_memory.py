@@ -31,6 +31,7 @@ from anybinder.driver import (
     ioctl,
 )
 from anybinder.process import become, program
+from message_trace import PTRACE_CONT, PTRACE_INTERRUPT, PTRACE_SEIZE, WALL, ptrace
 
 UFFDIO_COPY = 0xC028AA03
 MADV_DONTNEED = 4
@@ -141,8 +142,7 @@ def test_busy_pairs_go_on_when_workers_hang():
 NODE = OBJECT.pack(BINDER, ACCEPTS_FDS, 0x1000, 0)
 SLOW_S, DEADLINE_S = 1, 30
 SYS_EPOLL_WAIT = b"232"    # x86-64
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_CONT, PTRACE_DETACH = 0x4206, 0x4207, 7, 17
-WALL = 0x40000000
+PTRACE_DETACH = 17
 
 
 def call_of(command, target, flags=0, size=0, at=0):
@@ -229,30 +229,25 @@ def threads_in_epoll(pid):
                     yield int(task)
 
 
-def trace(request, tid):
-    if LIBC.ptrace(request, tid, None, None):
-        raise OSError(ctypes.get_errno(), "ptrace")
-
-
 @contextlib.contextmanager
 def stopped_watcher(pid):
     """Stops the threads that wait for events, where they hold no lock."""
     tids = list(threads_in_epoll(pid))
     assert tids, "no watcher"
     for tid in tids:
-        trace(PTRACE_SEIZE, tid)
-        trace(PTRACE_INTERRUPT, tid)
+        ptrace(PTRACE_SEIZE, tid)
+        ptrace(PTRACE_INTERRUPT, tid)
         os.waitpid(tid, WALL)
         while tid not in threads_in_epoll(pid):
-            trace(PTRACE_CONT, tid)
+            ptrace(PTRACE_CONT, tid)
             time.sleep(0.001)
-            trace(PTRACE_INTERRUPT, tid)
+            ptrace(PTRACE_INTERRUPT, tid)
             os.waitpid(tid, WALL)
     try:
         yield
     finally:
         for tid in tids:
-            trace(PTRACE_DETACH, tid)
+            ptrace(PTRACE_DETACH, tid)
 
 
 def wake_another_user(way):
