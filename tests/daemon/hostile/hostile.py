@@ -28,7 +28,8 @@ import victims
 from anybinder import driver
 from anybinder.driver import LIBC, Bytes, Client
 from anybinder.process import (
-    children_of, fork, is_mounted, is_running, memory_kib, program, run_child, threads_of, until)
+    children_of, fork, is_mounted, is_running, memory_kib, program, ready_child, run_child,
+    threads_of, until)
 from served import Foreground
 from victims import Result, serve  # noqa: F401 (part of this interface)
 
@@ -140,15 +141,11 @@ def unless_it_has_ended(function, *args):
 def user(uid, function, *args):
     """Runs function(ready, *args) in a process of that user until the end of the block; waits until
     it has called ready(). Yields the pid. It leads a process group, which is killed."""
-    ready, notify = os.pipe()
-    pid = fork(unless_it_has_ended, function, lambda: os.write(notify, b"x"), *args, uid=uid)
-    os.close(notify)
-    try:
-        assert os.read(ready, 1) == b"x", f"the process of user {uid} failed"
-        yield pid
-    finally:
-        os.close(ready)
-        kill(pid)
+    with ready_child(lambda ready: unless_it_has_ended(function, ready, *args), uid=uid) as pid:
+        try:
+            yield pid
+        finally:
+            kill(pid)
 
 
 @contextlib.contextmanager
