@@ -19,19 +19,16 @@ NAME, OTHER = "anybinder.test.IEcho/default", "anybinder.test.IEcho/other"
 CLONE_NEWNET = 0x40000000
 
 
-class Fork:
+class Fork(contextlib.ExitStack):
     """A function in a process of its own, as a context manager of the kit starts it."""
+    end = contextlib.ExitStack.close
 
     def __init__(self, context):
-        self.stack = contextlib.ExitStack()
-        self.stack.enter_context(context)
+        super().__init__()
+        self.enter_context(context)
 
-    @staticmethod
-    def log():
+    def log(self):
         return ""
-
-    def end(self):
-        self.stack.close()
 
 
 class Machine(Bus):
