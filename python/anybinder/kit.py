@@ -409,8 +409,7 @@ class Binder:
 
         name: as which; its interface is what stands before a `/`, or the only one of @aidl
         answers_file, recording, threads: of `anybinder fake --answers`, `--from` and `--threads`
-        answers: by methods, see Fake.answers(). Another method is not known to the service, unless
-            it returns nothing
+        answers: by methods, see Fake.answers(). Others are not known, but for one-way methods
         """
         words = [*self._words(aidl)]
         for option, value in (("--interface", interface), ("--answers", answers_file),
