@@ -2,7 +2,10 @@
 """What the daemon has for measurements, stages of round trips; and the program that measures."""
 import errno
 import json
+import os
+import re
 import subprocess
+import time
 
 from anybinder.daemon import Daemon
 from anybinder.driver import Client
@@ -12,6 +15,9 @@ from served import assert_served, expect_error, server
 PROGRAMS = ("bench-ipc",)
 # Events that the ring holds.
 SLOTS = 131072
+# Seconds in which an idle daemon must not wake up, and the memory that it may take (Pss).
+IDLE_S = 3
+IDLE_KIB = 2560
 OPERATIONS = ("binder", "oneway", "object", "handle", "nested", "file", "deaths", "open", "entry")
 
 
@@ -70,3 +76,31 @@ def test_each_operation_is_measured(directory):
             assert done.returncode == 0, (peer, done)
             figures = json.loads(done.stdout)
             assert figures["calls"] == 6 and figures["classes"][0]["total_ns"] > 0, (peer, figures)
+
+
+def total(pids, path, key):
+    """The sum of the numbers behind @key in the files of all processes, or of all their threads."""
+    found = 0
+    for pid in pids:
+        threads = os.listdir(f"/proc/{pid}/task") if "{tid}" in path else [""]
+        for tid in threads:
+            with open(path.format(pid=pid, tid=tid), encoding="ascii") as file:
+                found += int(re.search(rf"^{key}:\s*(\d+)", file.read(), re.MULTILINE)[1])
+    return found
+
+
+def test_an_idle_daemon_never_wakes_up_and_is_small(directory):
+    with Daemon(directory) as daemon:
+        pids = daemon.pid, daemon.server_pid(), daemon.helper_pid()
+
+        def sleeps():
+            return total(pids, "/proc/{pid}/task/{tid}/status", "voluntary_ctxt_switches")
+
+        def idles():
+            before = sleeps()
+            time.sleep(IDLE_S)
+            return sleeps() == before
+
+        # what it does after its start may still be going on
+        assert idles() or idles(), "a thread of the idle daemon wakes up again and again"
+        assert total(pids, "/proc/{pid}/smaps_rollup", "Pss") <= IDLE_KIB
