@@ -103,7 +103,7 @@ static void *broker_prepare(const struct cell *cell)
 	execlp("dbus-broker", "dbus-broker", "--controller", number,
 	       "--machine-id", "00000000000000000000000000000001",
 	       "--max-bytes", "1000000000", "--max-fds", "10000",
-	       "--max-matches", "10000", "--max-objects", "100000", NULL);
+	       "--max-matches", "100000", "--max-objects", "1000000", NULL);
 	fail_errno("dbus-broker");
 }
 

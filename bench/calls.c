@@ -110,14 +110,12 @@ static void binder_call(void *connection)
 	read_and_free(&mine->wire, &answer);
 }
 
-const struct peer peer_binder = {
-	.name = "binder",
-	.needs_address = true,
-	.assist = registry_assist,
-	.serve = binder_serve,
-	.connect = binder_connect,
-	.call = binder_call,
-};
+#define BINDER_PEER(name_, prepare_)                                                          \
+	{                                                                                     \
+		.name = name_, .needs_address = true, .prepare = prepare_,                    \
+		.assist = registry_assist, .serve = binder_serve, .connect = binder_connect,  \
+		.call = binder_call,                                                          \
+	}
 
 /* A state, which is all that binder_serve() wants to know. */
 static void *deferred_prepare(const struct cell *cell)
@@ -125,15 +123,8 @@ static void *deferred_prepare(const struct cell *cell)
 	return (void *)cell;
 }
 
-const struct peer peer_deferred = {
-	.name = "deferred",
-	.needs_address = true,
-	.prepare = deferred_prepare,
-	.assist = registry_assist,
-	.serve = binder_serve,
-	.connect = binder_connect,
-	.call = binder_call,
-};
+const struct peer peer_binder = BINDER_PEER("binder", NULL);
+const struct peer peer_deferred = BINDER_PEER("deferred", deferred_prepare);
 
 /* ---- stages ------------------------------------------------------------------------------- */
 

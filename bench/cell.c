@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_PAIRS 1024
+#define MAX_PAIRS 10240
 #define SETUP_LIMIT_S 120
 #define COUNT_LIMIT_S 600	/* for a number of calls, however slow they are */
 #define POLL_US 100

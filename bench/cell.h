@@ -47,7 +47,9 @@ struct cell {
 	int nr_measured;	/* only the durations of so many clients count, and only they
 				 * pause: the others are load; 0: all clients */
 	int nr_objects;		/* of all idle clients together */
-	int nr_threads;		/* of each idle client */
+	int nr_threads;		/* of each idle client, as what follows */
+	int nr_references;	/* to objects of another process */
+	int nr_buffers;		/* that were received and not freed */
 };
 
 /*

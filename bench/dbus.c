@@ -9,9 +9,11 @@
 #include "bench/fail.h"
 #include "bench/peer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
+#include <unistd.h>
 
 #define OBJECT_PATH "/org/anybinder/bench"
 #define INTERFACE "org.anybinder.bench"
@@ -42,12 +44,18 @@ static void name_of(char *name, size_t size, int pair)
 
 static sd_bus *bus_connect(const char *address)
 {
-	sd_bus *bus;
+	sd_bus *bus = NULL;
+	int result;
 
-	check(sd_bus_new(&bus), "sd_bus_new");
-	check(sd_bus_set_address(bus, address), "sd_bus_set_address");
-	check(sd_bus_set_bus_client(bus, 1), "sd_bus_set_bus_client");
-	check(sd_bus_start(bus), address);
+	/* a thousand that connect at once do not all get into the queue of the socket */
+	do {
+		sd_bus_unref(bus);
+		check(sd_bus_new(&bus), "sd_bus_new");
+		check(sd_bus_set_address(bus, address), "sd_bus_set_address");
+		check(sd_bus_set_bus_client(bus, 1), "sd_bus_set_bus_client");
+		result = sd_bus_start(bus);
+	} while (result == -EAGAIN && !usleep(50000));
+	check(result, address);
 	return bus;
 }
 
@@ -141,4 +149,33 @@ const struct peer peer_dbus = {
 	.serve = dbus_serve,
 	.connect = dbus_connect,
 	.call = dbus_call,
+};
+
+/* Connections that wait, each with its share of all names, and with match rules. */
+static void *idle_connect(void *state, const struct cell *cell, int pair)
+{
+	int first = (int)((long)cell->nr_objects * pair / cell->nr_pairs);
+	int end = (int)((long)cell->nr_objects * (pair + 1) / cell->nr_pairs);
+	sd_bus *bus = bus_connect(cell->address);
+	char text[128];
+
+	for (int i = first; i < end; i++) {
+		name_of(text, sizeof(text), i);
+		check(sd_bus_request_name(bus, text, 0), "request_name");
+	}
+	for (int i = 0; i < cell->nr_references; i++) {
+		snprintf(text, sizeof(text), "type='signal',interface='" INTERFACE ".i%d'", i);
+		check(sd_bus_add_match(bus, NULL, text, NULL, NULL), "add_match");
+	}
+	check(sd_bus_get_unique_name(bus, &(const char *){ 0 }), "the connection");
+	cell_process_ready();
+	pause();
+	return NULL;
+}
+
+const struct peer peer_dbus_idle = {
+	.name = "dbus-idle",
+	.needs_address = true,
+	.has_no_payload = true,
+	.connect = idle_connect,
 };

@@ -28,6 +28,8 @@ static void idle_serve(void *state, const struct cell *cell, int pair)
 
 	wire_open(&wire, cell->address, 0);
 	registry_publish(&wire, COMMON_OBJECT);
+	for (int i = 0; i < cell->nr_references; i++)
+		registry_publish(&wire, (uint32_t)i);
 	wait_for_call(&wire);
 }
 
@@ -43,6 +45,13 @@ static void *idle_connect(void *state, const struct cell *cell, int pair)
 		registry_publish(&wire, (uint32_t)i);
 	if (first == end)
 		registry_lookup(&wire, COMMON_OBJECT);
+	for (int i = 0; i < cell->nr_references; i++)
+		registry_lookup(&wire, (uint32_t)i);
+	for (int i = 0; i < cell->nr_buffers; i++) {
+		struct binder_transaction_data call = wire_objects(COMMON_OBJECT, NULL, 0), kept;
+
+		wire_call(&wire, &call, &kept);
+	}
 	for (int i = 1; i < cell->nr_threads; i++)
 		wire_start_thread(&wire, wait_for_call);
 	return wait_for_call(&wire);

@@ -32,6 +32,8 @@ static const struct option options[] = {
 	OPTION("measured", 'm'),
 	OPTION("objects", 'b'),
 	OPTION("threads", 't'),
+	OPTION("references", 'e'),
+	OPTION("buffers", 'u'),
 	{ 0 },
 };
 
@@ -40,9 +42,10 @@ static const struct peer *const peers[] = {
 	&peer_binder, &peer_deferred, &peer_unix, &peer_pipe, &peer_futex, &peer_entry,
 	&peer_oneway, &peer_object, &peer_handle, &peer_nested, &peer_file,
 	&peer_deaths, &peer_open, &peer_stages, &peer_alloc, &peer_spin,
-	&peer_reclaim, &peer_idle, &peer_heap, &peer_dbus, &peer_broker, &peer_grpc,
+	&peer_reclaim, &peer_idle, &peer_heap, &peer_dbus, &peer_dbus_idle, &peer_broker,
+	&peer_grpc,
 	&peer_capnp, &peer_grpc_tls, &peer_rpc_tls, &peer_link, &peer_link_accessor,
-	&peer_framework,
+	&peer_framework, &peer_lookup,
 };
 
 #define NR_PEERS (sizeof(peers) / sizeof(peers[0]))
@@ -55,7 +58,8 @@ static void usage(void)
 	      "                      [--measured CLIENTS] [--server-sched other:N|fifo:N]\n"
 	      "                      [--class other:N|fifo:N... (each with N of --pairs)]\n"
 	      "       bench-ipc call --peer idle --address DEVICE [--pairs N] [--objects N]\n"
-	      "                      [--threads N] (until standard input ends)\n"
+	      "                      [--threads N] [--references N] [--buffers N]\n"
+	      "                      (until standard input ends)\n"
 	      "peers of this program:", stderr);
 	for (size_t i = 0; i < NR_PEERS; i++)
 		if (peers[i])
@@ -96,7 +100,7 @@ static void set_option(struct cell *cell, int option, const char *text)
 	int *const numbers[] = {
 		['n'] = &cell->nr_pairs,    ['d'] = &cell->duration_ms, ['w'] = &cell->delay_us,
 		['m'] = &cell->nr_measured, ['b'] = &cell->nr_objects,  ['t'] = &cell->nr_threads,
-		['z'] = NULL,
+		['e'] = &cell->nr_references, ['u'] = &cell->nr_buffers, ['z'] = NULL,
 	};
 
 	/* getopt said what is wrong; there is no text. */

@@ -88,6 +88,7 @@ extern const struct peer peer_heap;
 /* Peers that need libraries, which only bench-peers has; see dbus.c and tools/bench-peers. */
 #define NEEDS_LIBRARY __attribute__((weak))
 extern const struct peer peer_dbus NEEDS_LIBRARY;
+extern const struct peer peer_dbus_idle NEEDS_LIBRARY;
 extern const struct peer peer_broker NEEDS_LIBRARY;
 extern const struct peer peer_grpc NEEDS_LIBRARY;
 extern const struct peer peer_capnp NEEDS_LIBRARY;
@@ -96,5 +97,6 @@ extern const struct peer peer_rpc_tls NEEDS_LIBRARY;
 extern const struct peer peer_link NEEDS_LIBRARY;
 extern const struct peer peer_link_accessor NEEDS_LIBRARY;
 extern const struct peer peer_framework NEEDS_LIBRARY;
+extern const struct peer peer_lookup NEEDS_LIBRARY;
 
 #endif

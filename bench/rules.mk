@@ -19,7 +19,7 @@ $(RPC_PEERS): $(shell find tools/bench-peers tools/rpc -type f) tools/Cargo.toml
 # bench/main.c can do without these peers, so the linker has to be told to look for them.
 $(BIN)/bench-peers: LDLIBS += -lsystemd -lgcc_s -lm
 $(BIN)/bench-peers: LDFLAGS += $(addprefix -Wl$(comma)-u$(comma)peer_, \
-	grpc capnp grpc_tls rpc_tls link link_accessor framework)
+	grpc capnp grpc_tls rpc_tls link link_accessor framework lookup)
 $(BIN)/bench-peers: $(BENCH_PLAIN:%.c=$(OBJ)/%.o) $(BENCH_ALL:%.c=$(OBJ)/%.o) $(RPC_PEERS)
 $(BENCH_ALL:%.c=$(OBJ)/%.o): | bench-setup
 

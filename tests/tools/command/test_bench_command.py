@@ -23,7 +23,7 @@ FEW = "--pairs 1,2 --sizes 0,4k/0 --calls 50 --rounds 2"
     (2, "not in 1..=64", "throughput --pairs 65"),
     (2, "write it like LABEL=PATH", "throughput --device /dev/binder"),
     (1, "/nonexistent cannot be opened", "throughput --device x=/nonexistent"),
-    (2, "is not a load", "handover --loads 5"),
+    (2, "not in 2..=10000", "memory --counts 1"),
     (2, "invalid value", "vm count --drivers x"),
     (2, "is not a policy", "alloc --classes other:20"),
     (2, "not in 1..=4000", "stages -n 5000"),
@@ -73,15 +73,20 @@ def test_files_of_throughput(output):
 
 
 def test_files_of_targets(output):
-    found = output("^. idle daemon, memory .* met", "targets --quick --peers pipe,binder "
-                   "--rounds 1 --duration-ms 50 --clients 20")
-    contains(found["targets.json"], '"comparisons"', '"memory"')
+    found = output("targets met, 0 measurements failed", "targets --quick --peers pipe,binder "
+                   "--rounds 1 --duration-ms 50")
+    contains(found["targets.json"], '"comparisons"')
     contains(found["targets.svg"], "duration of a call")
 
 
-def test_files_of_hand_overs(output):
-    found = output("worst pause", "handover --hand-overs 1 --loads 5:1:5")
-    contains(found["handover.json"], '"pause_ms"', '"max_us"')
+def test_files_of_paths(output):
+    found = output("^. bound file +[|] +[0-9.]+", "paths --rounds 1 --duration-ms 20")
+    contains(found["paths.json"], '"ordinary user"', '"a file in it"', '"unpinned"')
+
+
+def test_files_of_memory(output):
+    found = output("^. buffer with a handle +[|] +[0-9]+", "memory --counts 20")
+    contains(found["memory.json"], '"waiting call"', '"idle"')
 
 
 def test_files_of_alloc(output):

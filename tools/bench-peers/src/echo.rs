@@ -205,6 +205,14 @@ impl<const BY_ACCESSOR: bool> Ends for LinkClient<BY_ACCESSOR> {
     }
 }
 
+fn serve_by_manager(pair: &Pair) {
+    register(pair);
+    ready();
+    loop {
+        std::thread::park();
+    }
+}
+
 /// Within one machine, by its service manager.
 pub struct FrameworkClient(Client);
 
@@ -212,11 +220,7 @@ impl Ends for FrameworkClient {
     const NEEDS_ADDRESS: bool = true;
 
     fn serve(pair: &Pair) {
-        register(pair);
-        ready();
-        loop {
-            std::thread::park();
-        }
+        serve_by_manager(pair);
     }
 
     fn connect(pair: &Pair) -> Self {
@@ -225,5 +229,32 @@ impl Ends for FrameworkClient {
 
     fn call(&mut self) {
         self.0.call();
+    }
+}
+
+/// Looks the service up at the service manager, and drops it.
+pub struct LookupClient(Box<dyn Fn()>);
+
+impl Ends for LookupClient {
+    const NEEDS_ADDRESS: bool = true;
+
+    fn serve(pair: &Pair) {
+        serve_by_manager(pair);
+    }
+
+    fn connect(pair: &Pair) -> Self {
+        open(pair, "server");
+        let manager = rsbinder::hub::default().or_fail("the service manager");
+        let name = pair.service();
+        LookupClient(Box::new(move || {
+            let found = manager.try_get_service(&name).or_fail("the service");
+            if found.is_none() {
+                fail("the service", "it is not registered");
+            }
+        }))
+    }
+
+    fn call(&mut self) {
+        self.0();
     }
 }

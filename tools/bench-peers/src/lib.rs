@@ -26,6 +26,7 @@ peer!(peer_rpc_tls, c"rpc-tls", echo::TlsClient);
 peer!(peer_link, c"link", echo::LinkClient<false>);
 peer!(peer_link_accessor, c"link-accessor", echo::LinkClient<true>);
 peer!(peer_framework, c"framework", echo::FrameworkClient);
+peer!(peer_lookup, c"lookup", echo::LookupClient);
 
 fn fail(what: &str, why: impl std::fmt::Display) -> ! {
     eprintln!("bench-peers: {what}: {why}");

@@ -130,8 +130,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         None => {
             daemon::gain_mount_right()?;
             let daemon = daemon::anybinderd(&scratch.0)?;
-            let address = daemon.address.clone();
-            Peer::over(daemon, "anybinderd", "alloc", &address)?
+            Peer::with("anybinderd", "alloc", daemon::PLAIN, Some(daemon))?
         }
     };
     let beside = [LOAD, RECLAIM].map(String::from);

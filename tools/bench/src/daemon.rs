@@ -60,22 +60,12 @@ pub fn die_with_parent(command: &mut Command) {
 impl Daemon {
     /// Starts it and waits until the file `proof` exists. Fails, with its message, if it ends
     /// before, or after START_TIMEOUT.
-    pub fn start(command: Command, address: String, proof: &Path) -> Result<Self> {
-        Daemon::start_with_log(command, address, proof, Stdio::piped())
-    }
-
-    /// * `log`: where its messages go
-    fn start_with_log(
-        mut command: Command,
-        address: String,
-        proof: &Path,
-        log: Stdio,
-    ) -> Result<Self> {
+    pub fn start(mut command: Command, address: String, proof: &Path) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log);
+            .stderr(Stdio::piped());
         die_with_parent(&mut command);
         let child = command.spawn().doing(|| format!("starting {name}"))?;
         let mut daemon = Daemon {
@@ -138,12 +128,17 @@ pub fn family(pid: u32) -> Vec<u32> {
     all
 }
 
+/// Also of threads that have ended; nothing of a process that has.
 fn cpu_ns_of(pid: u32) -> u64 {
-    let of_thread = |path: PathBuf| {
-        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
-        stat.split(' ').next()?.parse::<u64>().ok()
+    // SAFETY: zeros are a time, and both calls only write to the variables that they are given.
+    let time = unsafe {
+        let (mut clock, mut time) = (0, std::mem::zeroed::<libc::timespec>());
+        if libc::clock_getcpuclockid(pid as libc::pid_t, &mut clock) == 0 {
+            libc::clock_gettime(clock, &mut time);
+        }
+        time
     };
-    threads_of(pid).filter_map(of_thread).sum()
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn stop(child: &mut Child) {
@@ -168,24 +163,17 @@ impl Drop for Daemon {
 
 /// Starts anybinderd at a mount in `directory`.
 pub fn anybinderd(directory: &Path) -> Result<Daemon> {
-    start_anybinderd(directory, "warn", Stdio::piped())
+    anybinderd_by(Command::new(find_program("anybinderd")?), directory, &[])
 }
 
-/// Starts an anybinderd with all of its messages in a file.
-pub fn anybinderd_with_log(directory: &Path, log: &Path) -> Result<Daemon> {
-    let file = std::fs::File::create(log).doing(|| format!("making {}", log.display()))?;
-    start_anybinderd(directory, "info", file.into())
-}
-
-fn start_anybinderd(directory: &Path, log_level: &str, log: Stdio) -> Result<Daemon> {
-    let mount = directory.join("binderfs");
+/// * `command`: starts it; may have it in other namespaces
+pub fn anybinderd_by(mut command: Command, directory: &Path, options: &[&str]) -> Result<Daemon> {
+    let (mount, pid_file) = (directory.join("binderfs"), directory.join("pid"));
     std::fs::create_dir_all(&mount).doing(|| format!("making {}", mount.display()))?;
-    let mut command = Command::new(find_program("anybinderd")?);
-    command
-        .arg(&mount)
-        .args(["--foreground", "--log-level", log_level]);
-    let device = mount.join("binder");
-    Daemon::start_with_log(command, device.display().to_string(), &device, log)
+    command.arg(&mount).arg("--foreground").args(options);
+    command.arg("--pid-file").arg(&pid_file);
+    let device = mount.join("binder").display().to_string();
+    Daemon::start(command, device, &pid_file)
 }
 
 /// Starts a dbus-daemon with a session bus, on a socket in `directory`.

@@ -80,20 +80,11 @@ pub struct Rounds {
     pub figures: Vec<(u32, Figures)>,
 }
 
-/// What `share` (0 to 1) of the values do not exceed, between two values by their distance; None of
-/// no values.
-pub fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
+/// None of no values.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    let place = share * values.len().checked_sub(1)? as f64;
-    let (below, above) = (
-        values[place.floor() as usize],
-        values[place.ceil() as usize],
-    );
-    Some(below + (above - below) * place.fract())
-}
-
-pub fn median(values: Vec<f64>) -> Option<f64> {
-    quantile(values, 0.5)
+    let last = values.len().checked_sub(1)?;
+    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
 }
 
 /// A geometric mean and its 95 % confidence interval.
@@ -144,14 +135,14 @@ impl std::fmt::Display for Interval {
 }
 
 impl Rounds {
-    /// The quantile of one figure over the rounds; None if no round has it.
-    pub fn quantile(&self, share: f64, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
-        let figures = self.figures.iter().filter_map(|(_, one)| figure(one));
-        quantile(figures.collect(), share)
-    }
-
+    /// The median of one figure over the rounds; None if no round has it.
     pub fn median(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
-        self.quantile(0.5, figure)
+        median(
+            self.figures
+                .iter()
+                .filter_map(|(_, one)| figure(one))
+                .collect(),
+        )
     }
 
     /// All rounds together.
@@ -235,7 +226,6 @@ pub mod tests {
     #[test]
     fn the_median_of_an_even_number_is_in_between() {
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(quantile(vec![4.0, 1.0, 2.0], 1.0), Some(4.0));
         assert_eq!(median(vec![]), None);
     }
 

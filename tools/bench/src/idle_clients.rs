@@ -1,19 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Many idle clients of a daemon, and what they cost it.
-use crate::daemon::{die_with_parent, family, find_measurer, threads_of, PLAIN};
+use crate::daemon::{die_with_parent, family, find_measurer, threads_of};
 use anybinder_mount::error::{Doing, Error, Result};
 use serde::Serialize;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Clients (processes with one open each), waiting threads of each, and objects of all together to
-/// which another process has handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Clients (processes with one open each), and what each of them has.
+#[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub clients: u32,
+    /// That wait.
     pub threads: u32,
-    /// 0: each client looks up one object of another process.
+    /// Of all together, to which another process has handles; or names of D-Bus. 0: each client
+    /// looks up one object of another process.
     pub objects: u32,
+    /// To objects of another process, which has them for this; or match rules of D-Bus.
+    pub references: u32,
+    /// That were received and not freed.
+    pub buffers: u32,
+}
+
+impl Default for Load {
+    /// One client with one thread.
+    fn default() -> Self {
+        Load {
+            clients: 1,
+            threads: 1,
+            objects: 0,
+            references: 0,
+            buffers: 0,
+        }
+    }
 }
 
 /// Processes that have a device open and wait; they end when this is dropped.
@@ -21,15 +39,21 @@ pub struct IdleClients(Child);
 
 impl IdleClients {
     /// Starts them and waits until all are connected.
-    pub fn start(device: &str, load: Load) -> Result<Self> {
-        let mut command = Command::new(find_measurer(PLAIN)?);
-        command
-            .args(["call", "--peer", "idle", "--address", device])
-            .args(["--pairs", &load.clients.to_string()])
-            .args(["--threads", &load.threads.to_string()])
-            .args(["--objects", &load.objects.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+    ///
+    /// * `peer`, `program`: of a measuring program, and that
+    pub fn start(peer: &str, program: &str, address: &str, load: Load) -> Result<Self> {
+        let mut command = Command::new(find_measurer(program)?);
+        command.args(["call", "--peer", peer, "--address", address]);
+        for (option, value) in [
+            ("--pairs", load.clients),
+            ("--threads", load.threads),
+            ("--objects", load.objects),
+            ("--references", load.references),
+            ("--buffers", load.buffers),
+        ] {
+            command.args([option, &value.to_string()]);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         die_with_parent(&mut command);
         let child = command
             .spawn()
@@ -65,6 +89,10 @@ pub struct Memory {
 }
 
 impl Memory {
+    pub fn own_kib(&self) -> u64 {
+        self.pss_kib - self.pss_shmem_kib
+    }
+
     /// Of a process and its descendants; what ends meanwhile counts as nothing.
     pub fn of(pid: u32) -> Memory {
         let mut all = Memory::default();

@@ -13,10 +13,11 @@ mod daemon;
 mod document;
 pub mod durations;
 mod figures;
-mod handover;
 mod heap;
 mod idle_clients;
 mod machine;
+mod memory;
+mod paths;
 mod peer;
 mod progress;
 mod stages;
@@ -35,8 +36,10 @@ pub enum Command {
     Throughput(throughput::Arguments),
     /// The daemon beside other IPC, and whether it meets its targets: what `make bench` does
     Targets(targets::Arguments),
-    /// For how long clients wait when the daemon is replaced under them
-    Handover(handover::Arguments),
+    /// What each client, object and buffer costs the daemon's memory, beside dbus-broker
+    Memory(memory::Arguments),
+    /// What a call costs on each way to the daemon: bound files, ordinary users, options, libraries
+    Paths(paths::Arguments),
     /// Where the time of a round trip goes, stage by stage
     Stages(stages::Arguments),
     /// Clients of several priorities on one buffer allocator whose pages are being reclaimed
@@ -53,7 +56,8 @@ pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Throughput(arguments) => throughput::run(context, arguments),
         Command::Targets(arguments) => targets::run(context, arguments),
-        Command::Handover(arguments) => handover::run(context, arguments),
+        Command::Memory(arguments) => memory::run(context, arguments),
+        Command::Paths(arguments) => paths::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
         Command::Heap(arguments) => heap::run(context, arguments),

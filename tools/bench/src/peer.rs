@@ -2,7 +2,7 @@
 //! The peers of a comparison: which are known, which of them can run here, and their daemons.
 use crate::cell::{self, output_of, parse};
 use crate::comparison::Subject;
-use crate::daemon::{self, find_measurer, Daemon, Scratch, FULL, PLAIN};
+use crate::daemon::{self, find_measurer, machines, Daemon, Scratch, FULL, PLAIN};
 use crate::figures::Figures;
 use crate::machine::Machine;
 use anybinder_mount::error::{Error, Result};
@@ -16,12 +16,8 @@ type StartDaemon = fn(&Path) -> Result<Daemon>;
 
 /// A peer that this program knows: its name, its name in a measuring program, that program, and the
 /// daemon that it needs.
-type Known = (
-    &'static str,
-    &'static str,
-    &'static str,
-    Option<StartDaemon>,
-);
+type Known = (Name, Name, Name, Option<StartDaemon>);
+type Name = &'static str;
 
 /// What is compared unless others are named.
 static USUAL: [Known; 7] = [
@@ -39,16 +35,11 @@ static WHEN_NAMED: [Known; 8] = [
     ("deferred", "deferred", PLAIN, Some(daemon::anybinderd)),
     ("futex", "futex", PLAIN, None),
     ("fuse", "entry", PLAIN, Some(daemon::anybinderd)),
-    ("framework", "framework", FULL, Some(daemon::machines)),
+    ("framework", "framework", FULL, Some(machines)),
     ("grpc-tls", "grpc-tls", FULL, Some(daemon::keys)),
     ("rpc-tls", "rpc-tls", FULL, Some(daemon::keys)),
-    ("link", "link", FULL, Some(daemon::machines)),
-    (
-        "link-accessor",
-        "link-accessor",
-        FULL,
-        Some(daemon::machines),
-    ),
+    ("link", "link", FULL, Some(machines)),
+    ("link-accessor", "link-accessor", FULL, Some(machines)),
 ];
 
 /// A binder device to measure, and its name in the figures.
@@ -121,6 +112,8 @@ pub struct Peer {
     kind: String,
     address: Option<String>,
     daemon: Option<Daemon>,
+    /// The beginning of the command that runs the program.
+    before: Vec<String>,
     pub place: Place,
 }
 
@@ -135,16 +128,28 @@ impl Peer {
             kind: kind.to_string(),
             address: address.map(String::from),
             daemon: None,
+            before: Vec::new(),
             place: Place::Here,
         })
     }
 
-    /// Raw calls over a device of a daemon, which ends with this peer.
-    pub fn over(daemon: Daemon, name: &str, kind: &str, address: &str) -> Result<Self> {
+    /// A peer of the measuring program `program`, whose daemon ends with it.
+    pub fn with(name: &str, kind: &str, program: &str, daemon: Option<Daemon>) -> Result<Self> {
         Ok(Peer {
-            daemon: Some(daemon),
-            ..Peer::plain(name, kind, Some(address))?
+            program: find_measurer(program)?,
+            address: daemon.as_ref().map(|daemon| daemon.address.clone()),
+            daemon,
+            ..Peer::plain(name, kind, None)?
         })
+    }
+
+    /// The same peer, over another address, and run by a command.
+    pub fn by(self, address: &str, before: &[&str]) -> Self {
+        Peer {
+            address: Some(address.to_string()),
+            before: before.iter().map(|word| word.to_string()).collect(),
+            ..self
+        }
     }
 
     /// The same peer, measured at `place`.
@@ -154,16 +159,16 @@ impl Peer {
 
     /// Runs its program once; returns what that prints.
     pub fn print(&self, cell: &cell::Cell) -> Result<String> {
-        let words = cell.arguments(&self.kind, self.address.as_deref());
+        let mut words = self.before.clone();
+        words.push(self.program.display().to_string());
+        words.extend(cell.arguments(&self.kind, self.address.as_deref()));
         match &self.place {
             Place::Here => {
-                let mut command = Command::new(&self.program);
-                command.args(words);
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
                 output_of(command)
             }
-            machine @ Place::Machine(_) => {
-                machine.run(&format!("{} {}", self.program.display(), words.join(" ")))
-            }
+            machine @ Place::Machine(_) => machine.run(&words.join(" ")),
         }
     }
 
@@ -217,19 +222,12 @@ pub fn started_when_needed<'a>(
 
 fn start_known(known: &Known, scratch: &Scratch) -> Result<Peer> {
     let (name, kind, program, start) = *known;
-    let program = find_measurer(program)?;
+    find_measurer(program)?;
     let daemon = match start {
         Some(start) => Some(start(&scratch.subdirectory(name)?)?),
         None => None,
     };
-    Ok(Peer {
-        name: name.to_string(),
-        program,
-        kind: kind.to_string(),
-        address: daemon.as_ref().map(|daemon| daemon.address.clone()),
-        daemon,
-        place: Place::Here,
-    })
+    Peer::with(name, kind, program, daemon)
 }
 
 fn start_device(device: &Device) -> Result<Peer> {

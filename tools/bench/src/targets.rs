@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `anybinder bench targets`: the daemon beside other IPC, and whether it meets its targets.
 //!
-//! Everything on one core, and as the scheduler decides; then the memory of a daemon with many
-//! clients. A missed target is reported and is not an error; a measurement that did not run is.
+//! Everything on one core, and as the scheduler decides. A missed target is reported and is not an
+//! error; a measurement that did not run is.
 use crate::cell::{Cell, Length, Size};
 use crate::comparison::{first_to_this, Beside, Comparison, Group, Repeat, COLUMNS};
 use crate::daemon::{self, Scratch};
 use crate::document::{self, Output, Published};
 use crate::figures::{Figures, Rounds};
-use crate::idle_clients::{IdleClients, Load, Memory};
 use crate::peer;
 use crate::table::Table;
 use anybinder_mount::context::Context;
@@ -19,9 +18,10 @@ use serde::Serialize;
 use serde_json::{json, Value};
 use std::process::ExitCode;
 use std::time::Duration;
+use Setting::{OneCore, Unpinned};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Setting {
+pub enum Setting {
     /// Everything on the last core, which is the setting with the least noise.
     OneCore,
     /// As the scheduler decides.
@@ -29,19 +29,19 @@ enum Setting {
 }
 
 impl Setting {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Setting::OneCore => "one core",
-            Setting::Unpinned => "unpinned",
+            OneCore => "one core",
+            Unpinned => "unpinned",
         }
     }
 
     /// Moves this thread, and so all that it starts, to its CPUs.
     ///
     /// * `usable`: those of this process
-    fn apply(self, usable: &CpuSet) -> Result<()> {
+    pub fn apply(self, usable: &CpuSet) -> Result<()> {
         let mut cpus = *usable;
-        if self == Setting::OneCore {
+        if self == OneCore {
             let mut all = (0..CpuSet::MAX_CPU).rev();
             let last = all.find(|cpu| usable.is_set(*cpu));
             cpus.clear();
@@ -55,38 +55,28 @@ impl Setting {
 type Plan = (Setting, &'static [u32], &'static [&'static str], bool);
 
 const FULL: [Plan; 4] = [
-    (
-        Setting::OneCore,
-        &[1],
-        &["0", "4k", "64k", "1m", "64k/0"],
-        false,
-    ),
-    (Setting::OneCore, &[4], &["0", "4k", "64k"], false),
-    (
-        Setting::Unpinned,
-        &[1, 2, 4, 8, 16],
-        &["0", "4k", "64k"],
-        false,
-    ),
-    (Setting::OneCore, &[1], &["0"], true),
+    (OneCore, &[1], &["0", "4k", "64k", "1m", "64k/0"], false),
+    (OneCore, &[4], &["0", "4k", "64k"], false),
+    (Unpinned, &[1, 2, 4, 8, 16], &["0", "4k", "64k"], false),
+    (OneCore, &[1], &["0"], true),
 ];
 const QUICK: [Plan; 3] = [
-    (Setting::OneCore, &[1], &["0", "64k"], false),
-    (Setting::Unpinned, &[1, 4], &["0"], false),
-    (Setting::OneCore, &[1], &["0"], true),
+    (OneCore, &[1], &["0", "64k"], false),
+    (Unpinned, &[1, 4], &["0"], false),
+    (OneCore, &[1], &["0"], true),
 ];
 const FLOORS: [&str; 3] = ["binder", "futex", "fuse"];
 
 /// Where, pairs, bytes each way, whether round trips (their p50) or calls per second are compared
 /// with which peer, and the limit of the ratio: round trips at most, calls at least.
 const SPEED_TARGETS: [(Setting, u32, &str, bool, &str, f64); 7] = [
-    (Setting::OneCore, 1, "0", true, "dbus-daemon", 0.5),
-    (Setting::OneCore, 1, "0", true, "dbus-broker", 1.0),
-    (Setting::OneCore, 1, "4k", true, "dbus-broker", 1.0),
-    (Setting::OneCore, 1, "64k", true, "dbus-daemon", 0.15),
-    (Setting::OneCore, 1, "64k", true, "dbus-broker", 1.0),
-    (Setting::OneCore, 1, "1m", true, "dbus-broker", 1.0),
-    (Setting::Unpinned, 4, "0", false, "dbus-daemon", 1.4),
+    (OneCore, 1, "0", true, "dbus-daemon", 0.5),
+    (OneCore, 1, "0", true, "dbus-broker", 1.0),
+    (OneCore, 1, "4k", true, "dbus-broker", 1.0),
+    (OneCore, 1, "64k", true, "dbus-daemon", 0.15),
+    (OneCore, 1, "64k", true, "dbus-broker", 1.0),
+    (OneCore, 1, "1m", true, "dbus-broker", 1.0),
+    (Unpinned, 4, "0", false, "dbus-daemon", 1.4),
 ];
 
 #[derive(Debug, clap::Args)]
@@ -107,10 +97,6 @@ pub struct Arguments {
     #[arg(long, value_name = "MS")]
     duration_ms: Option<u64>,
 
-    /// Idle clients whose memory is measured; 0: none
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
-    clients: u32,
-
     #[command(flatten)]
     output: Output,
 }
@@ -128,12 +114,12 @@ struct Target {
 impl Target {
     fn at_most(name: String, value: f64, limit: f64, unit: &'static str) -> Self {
         Target {
+            met: value <= limit,
+            at_most: true,
             name,
             value,
             limit,
-            at_most: true,
             unit,
-            met: value <= limit,
         }
     }
 
@@ -147,14 +133,13 @@ impl Target {
 
     fn row(&self) -> [String; 4] {
         let bound = if self.at_most { "most" } else { "least" };
-        let limit = format!("at {bound} {} {}", self.limit, self.unit);
+        let (value, limit, unit) = (self.value, self.limit, self.unit);
+        let (value, limit) = (
+            format!("{value:.2} {unit}"),
+            format!("at {bound} {limit} {unit}"),
+        );
         let verdict = if self.met { "met" } else { "MISSED" };
-        [
-            self.name.clone(),
-            format!("{:.2} {}", self.value, self.unit),
-            limit,
-            verdict.to_string(),
-        ]
+        [self.name.clone(), value, limit, verdict.to_string()]
     }
 }
 
@@ -233,44 +218,8 @@ impl Found {
         self.picture = self.picture.take().or(figures.picture);
         self.comparisons.push(figures.document);
         self.text += &format!("{}:\n{}\n", setting.name(), figures.text);
-        Setting::Unpinned.apply(&usable)
+        Unpinned.apply(&usable)
     }
-}
-
-/// A new daemon, idle and then with many idle clients.
-fn measure_memory(clients: u32) -> Result<[Memory; 2]> {
-    let scratch = Scratch::new()?;
-    let daemon = daemon::anybinderd(&scratch.0)?;
-    std::thread::sleep(Duration::from_millis(500));
-    let idle = Memory::of(daemon.pid());
-    let load = Load {
-        clients,
-        threads: 1,
-        objects: 0,
-    };
-    let started = IdleClients::start(&daemon.address, load)?;
-    let full = Memory::of(daemon.pid());
-    drop(started);
-    Ok([idle, full])
-}
-
-fn memory_targets(clients: u32, [idle, full]: &[Memory; 2]) -> Vec<Target> {
-    let mib = |kib: u64| kib as f64 / 1024.0;
-    let own = |memory: &Memory| mib(memory.pss_kib - memory.pss_shmem_kib);
-    let name = |what: &str| format!("{clients} clients, {what}");
-    let threads = full.threads as f64 - idle.threads as f64;
-    let beyond = own(full) - own(idle);
-    vec![
-        Target::at_most(
-            "idle daemon, memory".to_string(),
-            mib(idle.pss_kib),
-            10.0,
-            "MiB",
-        ),
-        Target::at_most(name("memory beyond buffers"), beyond, 100.0, "MiB"),
-        // The helper process starts a thread that closes files when there is one to close.
-        Target::at_most(name("threads more than idle"), threads, 1.0, ""),
-    ]
 }
 
 pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
@@ -280,14 +229,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     let plans: &[Plan] = if arguments.quick { &QUICK } else { &FULL };
     for plan in plans {
         found.compare(arguments, plan)?;
-    }
-    let memory = match arguments.clients {
-        0 => None,
-        clients => Some(measure_memory(clients)?),
-    };
-    if let Some(memory) = &memory {
-        let targets = memory_targets(arguments.clients, memory);
-        found.targets.extend(targets);
     }
     let mut table = Table::new(["target", "measured", "wanted", ""]);
     found.targets.iter().for_each(|one| table.row(one.row()));
@@ -305,7 +246,6 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
             "bench": "targets",
             "machine": document::machine(),
             "comparisons": found.comparisons,
-            "memory": memory.map(|[idle, full]| json!({ "idle": idle, "full": full })),
             "targets": found.targets,
             "failures": found.failures,
         }),
@@ -348,27 +288,14 @@ mod tests {
     #[test]
     fn targets_are_met_or_missed() {
         let all = comparison(&[("binder", &[15, 15]), ("dbus-daemon", &[10, 10])]);
-        let [one] = &speed_targets(&all, Setting::Unpinned)[..] else {
+        let [one] = &speed_targets(&all, Unpinned)[..] else {
             panic!("one target is of this place");
         };
         assert_eq!((one.value, one.met), (1.5, true));
-        assert!(speed_targets(&all, Setting::OneCore).is_empty());
+        assert!(speed_targets(&all, OneCore).is_empty());
         assert_eq!(
             Target::at_most(String::new(), 2.0, 1.0, "x").row()[3],
             "MISSED"
         );
-    }
-
-    #[test]
-    fn memory_beyond_buffers_is_a_difference() {
-        let memory = |pss_kib, pss_shmem_kib, threads| Memory {
-            pss_kib,
-            pss_shmem_kib,
-            threads,
-        };
-        let all = memory_targets(9, &[memory(2048, 1024, 5), memory(8192, 4096, 7)]);
-        let values: Vec<f64> = all.iter().map(|one| one.value).collect();
-        assert_eq!(values, [2.0, 3.0, 2.0]);
-        assert_eq!(all.iter().filter(|one| one.met).count(), 2);
     }
 }
