@@ -29,9 +29,11 @@ fn unusable(err: String) -> Error {
 
 impl Values<'_> {
     fn integer(&mut self, low: i64, high: i64) -> Value {
-        let number = self.random.i64(low..=high);
-        let all = [0, 1, (-1).max(low), low, high, low + 1, number];
-        Value::from(*self.choose(&all))
+        let number = self.random.i64(..);
+        let all = [0, 1, -1, low, high, low + 1, number];
+        let chosen = *self.choose(&all);
+        let fits = (low..=high).contains(&chosen);
+        Value::from(if fits { chosen } else { high })
     }
 
     fn choose<'c, T>(&mut self, from: &'c [T]) -> &'c T {
