@@ -128,6 +128,22 @@ def test_callbacks(binder, peer):
     assert fake.calls[-1].method == "hold"
 
 
+def test_what_was_given_is_kept_until_it_is_replaced(binder, peer):
+    fake = binder.fake(PEER, hold=None)
+    callbacks = [binder.callback(CALLBACK, onValue=n) for n in range(20)]
+    for callback in callbacks:
+        peer.hold(callback)
+
+    def references():
+        state = pathlib.Path(binder.bus.mount, "binder_logs/state").read_text(encoding="utf-8")
+        own = [one for one in state.split("proc ") if one.startswith(f"{fake.pid}\n")]
+        return sum(one.count("  ref ") for one in own)
+
+    until(lambda: 0 < references() < len(callbacks))
+    fake.call_back("callback", "onValue", 1)
+    assert [len(one.calls) for one in callbacks[-2:]] == [0, 1]
+
+
 def test_more_calls_than_threads_wait_for_a_callback(binder, peer):
     """It is called before the reply. The lines with its answers are read all the same."""
     go, results = threading.Event(), []
