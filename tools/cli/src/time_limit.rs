@@ -45,16 +45,17 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
 
 /// Reads a time of a command line, with its unit.
 pub fn span(text: &str) -> std::result::Result<Duration, String> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let number: u64 = text[..end].parse().map_err(|_| "not a time".to_string())?;
-    match &text[end..] {
-        "us" => Ok(Duration::from_micros(number)),
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        _ => Err("the unit is missing: us, ms or s".to_string()),
-    }
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let end = text.find(|c| !is_number(c)).unwrap_or(text.len());
+    let wrong = || "not a time".to_string();
+    let number: f64 = text[..end].parse().map_err(|_| wrong())?;
+    let unit = match &text[end..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return Err("the unit is missing: us, ms or s".to_string()),
+    };
+    Duration::try_from_secs_f64(number * unit).map_err(|_| wrong())
 }
 
 /// The output of the child: standard output and standard error, None once it is closed.

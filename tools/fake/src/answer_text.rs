@@ -3,6 +3,7 @@
 //! behind a `!`. A value that has such a word in it stands in quotes.
 use crate::prepared::Answering;
 use crate::step::{CallBack, Step};
+use anybinder_cli::time_limit::{seconds, span};
 use anybinder_parcel::aidl::syntax::TypeName;
 use anybinder_parcel::status::Exception;
 use anybinder_parcel::words::word_value;
@@ -115,16 +116,10 @@ fn pieces(text: &str) -> Outcome<Vec<Piece<'_>>> {
 }
 
 /// Seconds of `2s`, `500ms` or `2`.
-fn seconds(text: &str) -> Outcome<f64> {
-    let text = text.trim();
-    let (number, unit) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
-        (Some(number), _) => (number, 0.001),
-        (None, Some(number)) => (number, 1.0),
-        (None, None) => (text, 1.0),
-    };
-    let seconds = number.parse::<f64>().map(|number| number * unit).ok();
-    let usable = seconds.filter(|seconds| (0.0..1e9).contains(seconds));
-    usable.ok_or_else(|| format!("{text} is no time: 2s or 500ms"))
+fn time(text: &str) -> Outcome<f64> {
+    let time = span(text.trim()).or_else(|_| seconds(text.trim()));
+    let time = time.map_err(|_| format!("{text} is no time: 2s or 500ms"))?;
+    Ok(time.as_secs_f64())
 }
 
 /// A text that may stand in quotes.
@@ -217,7 +212,7 @@ impl Answering<'_> {
             "dead" => step.dead = true,
             "dies" => step.dies = true,
             "ask" => step.ask = true,
-            "after" => step.after_s = seconds(needed()?)?,
+            "after" => step.after_s = time(needed()?)?,
             "times" => {
                 let times = needed()?.trim().parse().ok().filter(|times| *times > 0);
                 step.times = Some(times.ok_or("!times takes a number from 1 on")?);

@@ -14,10 +14,9 @@ use crate::bus::Failure;
 use crate::client::{self, Request};
 use crate::lock;
 use crate::prepared::{self, Answering, Behaviour};
-use crate::serve::Fake;
+use crate::serve::{declared, Fake};
 use crate::step::{CallBack, Step};
 use anybinder_driver::driver::Driver;
-use anybinder_parcel::interface::Interface;
 use serde::de::DeserializeOwned;
 use serde_json::{json, Map, Value};
 use std::collections::{HashMap, VecDeque};
@@ -91,8 +90,7 @@ impl Controlled {
         let name = asked["interface"]
             .as_str()
             .ok_or("`interface` is missing")?;
-        let interface = Interface::find(&lock(&self.fake.library), name)
-            .ok_or_else(|| format!("no .aidl file declares the interface {name}"))?;
+        let interface = declared(&lock(&self.fake.library), name)?;
         let behaviour = Behaviour::new(interface, true);
         Ok(json!({ "object": self.fake.bus.add_object(None, &behaviour) }))
     }

@@ -32,12 +32,10 @@ pub enum Reply {
 
 /// What is done at a call.
 pub struct Prepared {
-    pub after: Duration,
+    pub step: Step,
+    /// Those of the step.
     pub calls: Vec<CallBack>,
     pub reply: Reply,
-    /// The process ends behind it.
-    pub dies: bool,
-    pub times: u32,
     /// As it is printed.
     pub text: String,
 }
@@ -64,7 +62,7 @@ impl Sequence {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let step = self.steps.get(next.0)?;
         next.1 += 1;
-        if next.1 >= step.times && next.0 + 1 < self.steps.len() {
+        if next.1 >= step.step.times.unwrap_or(1) && next.0 + 1 < self.steps.len() {
             *next = (next.0 + 1, 0);
         }
         Some(step.clone())
@@ -122,11 +120,9 @@ impl Behaviour {
 impl Prepared {
     pub fn with(reply: Reply, text: String) -> Prepared {
         Prepared {
-            after: Duration::ZERO,
+            step: Step::default(),
             calls: Vec::new(),
             reply,
-            dies: false,
-            times: 1,
             text,
         }
     }
@@ -237,15 +233,14 @@ impl Answering<'_> {
     }
 
     pub fn prepare(self, step: &Step) -> Result<Prepared, Misfit> {
-        let after = Duration::try_from_secs_f64(step.after_s);
         let calls = step.calls.iter().map(|one| self.call_back(one));
+        let after = Duration::try_from_secs_f64(step.after_s);
+        after.map_err(|_| format!("{} is no time in seconds", step.after_s))?;
         let (reply, text) = self.answer(step)?;
         Ok(Prepared {
-            after: after.map_err(|_| format!("{} is no time in seconds", step.after_s))?,
+            step: step.clone(),
             calls: calls.collect::<Result<_, _>>()?,
             reply,
-            dies: step.dies,
-            times: step.times.unwrap_or(1),
             text,
         })
     }

@@ -27,6 +27,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The threads that wait for calls in the first place, if there may be so many.
 const THREADS: u32 = 4;
@@ -79,6 +80,12 @@ fn speaker(data: &[u8], at: usize) -> Speaker {
             .filter(|_| at == 12)
             .map_or(SYSTEM_HEADER, u32::cast_signed),
     }
+}
+
+/// The interface with a name.
+pub fn declared(library: &Library, name: &str) -> std::result::Result<Arc<Interface>, String> {
+    let found = Interface::find(library, name);
+    found.ok_or_else(|| format!("no .aidl file declares the interface {name}"))
 }
 
 impl Fake {
@@ -382,8 +389,7 @@ impl Fake {
         library: &Library,
         name: &str,
     ) -> std::result::Result<Arc<Behaviour>, String> {
-        let interface = Interface::find(library, name)
-            .ok_or_else(|| format!("no .aidl file declares the interface {name}"))?;
+        let interface = declared(library, name)?;
         let mut nested = lock(&self.nested);
         let made = nested.entry(interface.entry.name.clone());
         Ok(made
@@ -419,9 +425,10 @@ impl Fake {
     }
 
     fn answer(self: &Arc<Fake>, driver: &mut Driver, call: &Call, answer: &Prepared) {
-        if !answer.after.is_zero() || !answer.calls.is_empty() {
+        let step = &answer.step;
+        if step.after_s > 0.0 || !answer.calls.is_empty() {
             let _ = driver.flush();
-            std::thread::sleep(answer.after);
+            std::thread::sleep(Duration::from_secs_f64(step.after_s));
         }
         for one in &answer.calls {
             let failure = self.call_back(driver, one).err();
@@ -440,7 +447,7 @@ impl Fake {
             Reply::Status(status) => driver.reply_status(*status),
             Reply::Dead | Reply::Ask => self.end("It ends without a reply, as told.", 0),
         }
-        if answer.dies {
+        if step.dies {
             let _ = driver.flush();
             self.end("It ends behind its reply, as told.", 0);
         }

@@ -27,7 +27,7 @@ objects, which clients and service then use between themselves, files, one-way c
 dumps, priorities. The name is given back when the command ends, also when it is killed; to clients
 that found the service meanwhile that is its death. `list` names the process that gave it back.";
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {
     /// The service's name
@@ -138,12 +138,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
     device::service_manager(&context.mount, device)?;
     let rule = Rule {
         code: code(context, arguments)?,
-        caller: arguments.caller.clone(),
-        delay: arguments.delay,
+        arguments: arguments.clone(),
         effect,
-        rate: arguments.rate,
-        seed: arguments.seed,
-        count: arguments.count.unwrap_or(u64::MAX),
     };
-    guardian::run(context, device, &arguments.name, &rule)
+    guardian::run(context, &rule)
 }

@@ -82,7 +82,6 @@ fn shared_counts() -> Result<&'static Counts> {
 /// What both processes know.
 struct Guardian<'a> {
     context: &'a Context,
-    device: &'a str,
     name: &'a str,
     /// How the service reads calls, if that is not told.
     untold: Speaker,
@@ -92,7 +91,8 @@ struct Guardian<'a> {
 
 impl<'a> Guardian<'a> {
     fn find(&self) -> Result<(RawManager, Service<'a>)> {
-        let mut manager = RawManager::open(&self.context.mount, self.device)?;
+        let mut manager =
+            RawManager::open(&self.context.mount, &self.rule.arguments.device.device)?;
         let service = Service::find(&mut manager, self.name, self.untold)?;
         Ok((manager, service.ok_or_else(|| no_service(self.name))?))
     }
@@ -188,11 +188,10 @@ impl<'a> Guardian<'a> {
 }
 
 /// Disturbs a service until that is to end.
-pub fn run(context: &Context, device: &str, name: &str, rule: &Rule) -> Result<ExitCode> {
+pub fn run(context: &Context, rule: &Rule) -> Result<ExitCode> {
     let guardian = Guardian {
         context,
-        device,
-        name,
+        name: &rule.arguments.name,
         untold: Speaker {
             level: device::foreign().map_or(Level::default(), |foreign| foreign.level),
             header_word: header_word(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which calls are disturbed, and how.
+use super::Arguments;
 use anybinder_driver::abi::{TransactionData, TF_ONE_WAY};
 use anybinder_driver::parcel::Parcel;
 use anybinder_driver::relay::Verdict;
@@ -7,7 +8,6 @@ use anybinder_mount::process::command_name;
 use fastrand::Rng;
 use rsbinder::{FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// The exit status of a process that died as the rule says.
 pub const DIED: i32 = 100;
@@ -24,15 +24,10 @@ pub enum Effect {
 
 #[derive(Clone, Debug)]
 pub struct Rule {
+    pub arguments: Arguments,
     /// None for all methods of the interface.
     pub code: Option<u32>,
-    /// The name of a process, or a user.
-    pub caller: Option<String>,
-    pub delay: Option<Duration>,
     pub effect: Effect,
-    pub rate: f64,
-    pub seed: u64,
-    pub count: u64,
 }
 
 /// What has come, in memory that the processes of a command share.
@@ -67,16 +62,17 @@ impl Rule {
             Ok(uid) => call.sender_euid == uid,
             Err(_) => command_name(call.sender_pid.cast_unsigned()) == *who,
         };
-        can_be_done && is_method && self.caller.as_ref().is_none_or(is_caller)
+        can_be_done && is_method && self.arguments.caller.as_ref().is_none_or(is_caller)
     }
 
     /// Whether it is the turn of a call that the rule is about.
     fn is_chosen(&self, counts: &Counts) -> bool {
         let number = counts.matched.fetch_add(1, Ordering::Relaxed);
-        if chance(self.seed, number) >= self.rate {
+        if chance(self.arguments.seed, number) >= self.arguments.rate {
             return false;
         }
-        let limited = |disturbed: u64| (disturbed < self.count).then_some(disturbed + 1);
+        let count = self.arguments.count.unwrap_or(u64::MAX);
+        let limited = |disturbed: u64| (disturbed < count).then_some(disturbed + 1);
         let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
         counts.disturbed.fetch_update(set, get, limited).is_ok()
     }
@@ -87,7 +83,7 @@ impl Rule {
         if !self.is_about(call) || !self.is_chosen(counts) {
             return Verdict::Pass;
         }
-        std::thread::sleep(self.delay.unwrap_or_default());
+        std::thread::sleep(self.arguments.delay.unwrap_or_default());
         match &self.effect {
             Effect::Pass => Verdict::Pass,
             Effect::Status(status) => Verdict::Status(*status),
