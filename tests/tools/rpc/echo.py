@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """An echo service and its client, of any Android release: one class, since a client serves its own
 objects while it waits."""
+import collections
+import copy
 import os
 import struct
+import threading
 import time
 
 from anybinder.driver import FILE, HANDLE, TF_ACCEPT_FDS, Bytes, Failed
@@ -89,6 +92,18 @@ class Peer(Server):
     def open(call):
         del call
         return Bytes(struct.pack("<IIQQ", FILE, 0, os.open("/dev/null", os.O_RDONLY), 0), [0])
+
+    def serve_in_threads(self, count):
+        """Has so many threads more serve calls, each as this object does."""
+        for _ in range(count):
+            other = copy.copy(self)
+            other._codes, other.answers = collections.deque(), {
+                ECHO: other.echo, CALL_BACK: other.call_back, SLEEP: other.sleep}
+            threading.Thread(target=other.serve_in_thread, daemon=True).start()
+
+    def serve_in_thread(self):
+        self.enter_looper()
+        self.serve_until_killed()
 
     # ---- the client ----
 

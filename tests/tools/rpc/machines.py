@@ -83,13 +83,20 @@ class Machine(Bus):
     def anybinder(self, *words, ready=None, **more):
         return self.start(self.program, *words, ready=ready, **more)
 
-    def echo(self, *names, **spoken):
-        """Starts the echo service."""
-        return self.keep(Fork(served(lambda: Peer(self.path(), **spoken), *names)))
+    def echo(self, *names, threads=0, **spoken):
+        """Starts the echo service.
 
-    def fork(self, function, *arguments):
+        threads: that it has beside its first one
+        """
+        def make():
+            peer = Peer(self.path(), **spoken)
+            peer.serve_in_threads(threads)
+            return peer
+        return self.keep(Fork(served(make, *names)))
+
+    def fork(self, function, *arguments, uid=None):
         """Runs function(ready, ...) in a process of its own."""
-        return self.keep(Fork(ready_child(function, *arguments)))
+        return self.keep(Fork(ready_child(function, *arguments, uid=uid)))
 
     def peer(self, **spoken):
         """A client, of the newest release by default; it is closed at the end of the test."""
@@ -209,9 +216,9 @@ class World:
     def link(self, *options, ready="linked to", **where):
         return self.client.anybinder(*self.link_words(*options, **where), ready=ready)
 
-    def linked(self, *options, exported=(), **spoken):
+    def linked(self, *options, exported=(), **how):
         """A service, its export and a link; gives a client and its handle."""
-        self.service = self.server.echo(NAME, **spoken)
+        self.service = self.server.echo(NAME, **how)
         self.export(*exported)
         self.made = self.link(*options)
         client = self.client.peer()

@@ -10,9 +10,9 @@ import time
 
 import pytest
 from anybinder.driver import Failed
-from anybinder.process import memory_kib, threads_of, until
+from anybinder.process import children_of, memory_kib, threads_of, until
 
-from echo import ECHO
+from echo import CALL_BACK, ECHO, SLEEP, Peer, binder
 from machines import NAME, OTHER
 
 # Of a ClientHello, and what is none.
@@ -107,6 +107,44 @@ def test_many_connections(world, connections):
             time.sleep(0.01)
     assert idle.opened == connections and threads < 64 + 60 and memory - before < 65536
     assert link.poll() is None, link.log()
+
+
+def test_slow_calls_of_one_user_leave_a_way_to_others(world):
+    """More of them than are made over a link at a time."""
+    client, echo = world.linked("--threads", "2", threads=8)
+    seconds = 8
+
+    def call_slowly(ready):
+        slow = Peer(world.client.path())
+        handle = slow.find(NAME)
+        ready()
+        slow.call(handle, SLEEP, struct.pack("<i", seconds))
+
+    for _ in range(6):
+        world.client.fork(call_slowly, uid=70001)
+    until(lambda: threads_of(children_of(world.made.pid)[0]) > 6)    # the calls have come
+    begin = time.monotonic()
+    assert client.call(echo, ECHO, b"word")[0] == b"word"
+    assert time.monotonic() - begin < seconds / 2
+
+
+class Nested(Peer):
+    """Calls the service from its callback."""
+
+    def answer(self, call):
+        handle = self.find(NAME)
+        assert self.call(handle, ECHO, b"word")[0] == b"word"
+        return super().answer(call)
+
+
+def test_a_call_within_a_call_waits_for_no_turn(world):
+    """The link makes one call at a time."""
+    world.linked("--threads", "1", threads=4)
+    client = Nested(world.client.path())
+    world.client.peers.append(client)
+    handle = client.find(NAME)
+    for _ in range(3):
+        assert client.call(handle, CALL_BACK, binder(0x5000), [0])[0] == struct.pack("<i", 1042)
 
 
 def test_expired_certificates(world):

@@ -18,6 +18,7 @@ type Cut = Box<dyn Fn() + Send + Sync>;
 
 /// A connection that is served.
 struct Connection {
+    peer: Arc<str>,
     /// The services that were called over it.
     used: Mutex<BTreeSet<String>>,
     cut: Cut,
@@ -47,7 +48,7 @@ pub struct Slots {
 /// A slot for a connection, which is free when this is dropped.
 pub struct Slot {
     slots: Arc<Slots>,
-    peer: String,
+    peer: Arc<str>,
 }
 
 /// Whether a service lives that peers have been given.
@@ -57,6 +58,11 @@ pub struct Life(Arc<AtomicBool>);
 /// Whether this thread serves a connection.
 pub fn is_served() -> bool {
     CURRENT.with_borrow(|current| current.strong_count() > 0)
+}
+
+/// Of the connection from which this thread has read last.
+pub fn peer() -> Option<Arc<str>> {
+    CURRENT.with_borrow(|current| Some(current.upgrade()?.peer.clone()))
 }
 
 impl Life {
@@ -140,7 +146,7 @@ impl Slots {
         take_one(&mut table.of_peer, peer);
         Some(Slot {
             slots: self.clone(),
-            peer: peer.to_string(),
+            peer: peer.into(),
         })
     }
 
@@ -200,6 +206,7 @@ impl SlotTransport {
     /// * `socket`: that of the transport, to cut it
     pub fn new(inner: Box<dyn RpcTransport>, socket: OwnedFd, slot: Slot) -> SlotTransport {
         let connection = Arc::new(Connection {
+            peer: slot.peer.clone(),
             used: Mutex::default(),
             cut: Box::new(move || {
                 let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);

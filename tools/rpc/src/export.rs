@@ -102,7 +102,7 @@ impl Export {
         Ok(Export {
             manager,
             names: options.names.clone(),
-            bridge: Bridge::new(options.max_size, gateway, options.form),
+            bridge: Bridge::new(options.max_size, gateway, options.form, options.threads),
             directory,
             door: Arc::new(Door {
                 server,

@@ -15,6 +15,7 @@ use crate::relay::{descriptor_of, Bridge};
 use crate::service_directory;
 use crate::status_text::explain;
 use crate::tls::Credentials;
+use crate::turns;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note_error, say};
 use anybinder_parcel::aidl::Roots;
@@ -229,7 +230,9 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
         let _ = context.link_to_death_arc(&manager_watch);
     }
     let gateway = Gateway::open(&options.aidl)?;
-    let bridge = Bridge::new(options.max_size, gateway, options.form);
+    // The other end may have taken fewer connections.
+    let calls = session.negotiated_max_threads().max(1);
+    let bridge = Bridge::new(options.max_size, gateway, options.form, calls);
     let relay = bridge
         .publish(&service, None, None)
         .doing(|| "making a relay".to_string())?;
@@ -264,7 +267,7 @@ fn child(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Error {
     // SAFETY: only changes what happens to this process when its parent ends.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(PROGRAM).unwrap_or_default());
-    let outcome = open(options.threads).and_then(|manager| {
+    let outcome = open(turns::threads(options.threads)).and_then(|manager| {
         ProcessState::start_thread_pool();
         work(options, &manager)
     });

@@ -8,14 +8,15 @@ use crate::dialect::{Dialect, Form};
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::parcel_bytes;
 use crate::peer_log::log_peer;
+use crate::turns::{self, Turn, Turns};
 use anybinder_driver::parcel::Speaker;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
 use rsbinder::observe::{self, TransactionObserver, TxnContext};
 use rsbinder::rpc::RpcProxy;
 use rsbinder::{
-    calling_caller, Caller, ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status,
-    StatusCode, Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION,
+    calling_caller, get_calling_uid, Caller, ExceptionCode, IBinder, Parcel, SIBinder, Stability,
+    Status, StatusCode, Transactable, TransactionCode, WIBinder, EXTENSION_TRANSACTION,
     FIRST_CALL_TRANSACTION, FLAG_ONEWAY, INTERFACE_TRANSACTION, LAST_CALL_TRANSACTION,
     PING_TRANSACTION,
 };
@@ -73,6 +74,10 @@ pub struct Bridge {
     /// By the address of the original, so that it has the same relay whenever it crosses: an
     /// interface may compare objects.
     relays: Mutex<Table>,
+    /// Of the calls of local users to the other machine.
+    of_users: Turns,
+    /// Of calls to the objects of peers.
+    to_peers: Turns,
 }
 
 /// With the size at which to look for relays that are gone.
@@ -97,7 +102,9 @@ fn note(relays: &mut Table, target: &SIBinder, relay: &SIBinder) {
 
 impl Bridge {
     /// * `form`: that of programs of this machine whose calls do not tell
-    pub fn new(max_size: usize, gateway: Option<Gateway>, form: Form) -> Arc<Bridge> {
+    /// * `calls`: how many can be made at the same time over one session
+    pub fn new(max_size: usize, gateway: Option<Gateway>, form: Form, calls: u32) -> Arc<Bridge> {
+        let calls = calls as usize;
         observe::set_observer(Some(Arc::new(OnewayObserver)));
         Arc::new(Bridge {
             max_size,
@@ -107,6 +114,8 @@ impl Bridge {
                 ..Dialect::default()
             },
             relays: Mutex::new((HashMap::new(), FIRST_SWEEP)),
+            of_users: Turns::of_users(calls),
+            to_peers: Turns::to_peers(calls),
         })
     }
 
@@ -213,6 +222,8 @@ pub struct Relay {
     /// The dialect of the target, if it is an object of this machine.
     dialect: Dialect,
     access: Option<Access>,
+    /// Of the connection that the target came over, if that was accepted here.
+    peer: Option<Arc<str>>,
 }
 
 /// The interface of an object of the other side.
@@ -240,6 +251,7 @@ impl Relay {
             interface: OnceLock::new(),
             dialect,
             access,
+            peer: connections::peer(),
         }))
     }
 
@@ -257,6 +269,22 @@ impl Relay {
                 Err(StatusCode::PermissionDenied)
             }
         }
+    }
+
+    /// The turn of a call of a process of this machine that waits for the reply. None if it needs
+    /// none: what waits for this thread's own call must not wait for another one's.
+    fn turn(&self) -> Result<Option<Turn<'_>>> {
+        if turns::is_calling() || IS_ONEWAY.get() {
+            return Ok(None);
+        }
+        let turn = match &self.peer {
+            Some(peer) => self.bridge.to_peers.take(peer.clone()),
+            None => {
+                let user = format!("user {}", get_calling_uid());
+                self.bridge.of_users.take(user.into())
+            }
+        };
+        turn.ok_or(StatusCode::WouldBlock).map(Some)
     }
 
     /// A method with its types, if they are known.
@@ -355,7 +383,7 @@ impl Relay {
         reply: &mut Parcel,
     ) -> Result<()> {
         self.check_access()?;
-        match code {
+        turns::calling(|| match code {
             FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
                 let start = start(from)?;
                 self.forward(code, from, start, reply)
@@ -367,7 +395,7 @@ impl Relay {
                 self.bridge.write(extension.as_ref(), reply, self.dialect)
             }
             _ => Err(StatusCode::UnknownTransaction),
-        }
+        })
     }
 }
 
@@ -385,8 +413,10 @@ impl Transactable for Relay {
             let header = bytes.get(..before).unwrap_or_default();
             Ok((length, Dialect::of_header(header, self.bridge.dialect)))
         };
+        let turn = self.turn()?;
         let outcome = self.dispatch(code, reader, start, reply);
         drop(RETURNED.take());
+        drop(turn);
         outcome
     }
 }

@@ -10,6 +10,7 @@ use anybinder_rpc::address::Address;
 use anybinder_rpc::dialect::Form;
 use anybinder_rpc::export::{self, Options};
 use anybinder_rpc::tls::Credentials;
+use anybinder_rpc::turns;
 use rsbinder::{Endpoint, ProcessState};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -138,7 +139,8 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         patience: common.patience(),
     };
     options.check()?;
-    device::open(&context.mount, &arguments.device.device, common.threads)?;
+    let threads = turns::threads(common.threads);
+    device::open(&context.mount, &arguments.device.device, threads)?;
     let manager = device::manager(&context.mount, &arguments.device.device)?;
     ProcessState::start_thread_pool();
     match export::run(manager, &options)? {}
