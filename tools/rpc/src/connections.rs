@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The connections of peers that are known: how many there may be, and which services each used.
-use crate::answer;
+use crate::{answer, turns};
 use rsbinder::rpc::{PeerIdentity, RpcResult, RpcTransport};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -14,11 +14,15 @@ thread_local! {
     static CURRENT: RefCell<Weak<Connection>> = const { RefCell::new(Weak::new()) };
 }
 
+/// How long a connection is not read while a one-way call of its peer is made.
+const WHILE: Duration = Duration::from_millis(20);
+
 type Cut = Box<dyn Fn() + Send + Sync>;
 
 /// A connection that is served.
 struct Connection {
     peer: Arc<str>,
+    oneway: Arc<Oneway>,
     /// The services that were called over it.
     used: Mutex<BTreeSet<String>>,
     cut: Cut,
@@ -28,6 +32,39 @@ impl Connection {
     fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The one-way calls of a peer, which are made in their order by one thread at a time. What the
+/// other connections bring meanwhile is kept, and a session ends that has too much of it.
+#[derive(Default)]
+struct Oneway {
+    is_made: Mutex<bool>,
+    made: Condvar,
+}
+
+impl Oneway {
+    fn set(&self, is_made: bool) {
+        *self.is_made.lock().unwrap_or_else(PoisonError::into_inner) = is_made;
+        self.made.notify_all();
+    }
+
+    /// Waits until none is made, or for a while.
+    fn wait(&self) {
+        let is_made = self.is_made.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self
+            .made
+            .wait_timeout_while(is_made, WHILE, |is_made| *is_made);
+    }
+}
+
+/// Makes a one-way call that came over this thread's connection.
+pub fn oneway<T>(make: impl FnOnce() -> T) -> T {
+    let connection = CURRENT.with_borrow(Weak::upgrade);
+    let set = |is_made| connection.as_ref().map(|one| one.oneway.set(is_made));
+    set(true);
+    let made = make();
+    set(false);
+    made
 }
 
 #[derive(Default)]
@@ -205,15 +242,20 @@ pub struct SlotTransport {
 impl SlotTransport {
     /// * `socket`: that of the transport, to cut it
     pub fn new(inner: Box<dyn RpcTransport>, socket: OwnedFd, slot: Slot) -> SlotTransport {
+        let mut table = slot.slots.lock();
+        let same =
+            |one: &Weak<Connection>| Some(one.upgrade()?).filter(|one| one.peer == slot.peer);
+        let same = table.connections.iter().find_map(same);
         let connection = Arc::new(Connection {
             peer: slot.peer.clone(),
+            oneway: same.map_or_else(Arc::default, |one| one.oneway.clone()),
             used: Mutex::default(),
             cut: Box::new(move || {
                 let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
             }),
         });
-        let weak = Arc::downgrade(&connection);
-        slot.slots.lock().connections.push(weak);
+        table.connections.push(Arc::downgrade(&connection));
+        drop(table);
         SlotTransport {
             inner,
             connection,
@@ -228,6 +270,9 @@ impl SlotTransport {
         let held = self.take_held();
         if !held.is_empty() {
             self.inner.send_raw(&held)?;
+        }
+        if !turns::is_calling() {
+            self.connection.oneway.wait();
         }
         if !self.is_current() {
             CURRENT.set(Arc::downgrade(&self.connection));
@@ -484,6 +529,25 @@ mod tests {
         send(release);
         placed.send_raw_with_fds(reply, &[near.as_fd()]).unwrap();
         assert_eq!(sent(), [release, reply]);
+    }
+
+    #[test]
+    fn a_one_way_call_lets_the_other_connections_of_its_peer_wait() {
+        use std::io::Write;
+        let slots = Slots::new(8);
+        let ((one, mut far_one), (two, mut far_two)) = (connection(&slots), connection(&slots));
+        far_one.write_all(b"x").unwrap();
+        far_two.write_all(b"x").unwrap();
+        one.recv_raw(&mut [0]).unwrap();
+        std::thread::scope(|scope| {
+            let took = oneway(|| {
+                let begin = Instant::now();
+                let read = scope.spawn(move || two.recv_raw(&mut [0]).map(|_| begin.elapsed()));
+                read.join().unwrap().unwrap()
+            });
+            assert!(took >= WHILE);
+        });
+        assert!(!*one.connection.oneway.is_made.lock().unwrap());
     }
 
     #[test]

@@ -515,7 +515,11 @@ impl IBinder for Relay {
     ) -> Result<()> {
         drop(RETURNED.take());
         let start = |reader: &mut Parcel| Ok((reader.data_position(), self.dialect));
-        let outcome = self.dispatch(code, reader, start, reply);
+        let mut make = || self.dispatch(code, reader, start, reply);
+        let outcome = match IS_ONEWAY.get() {
+            true => connections::oneway(make),
+            false => make(),
+        };
         // Before wire version 2, the peer forgets an object of its own when we have released it,
         // even if it has not read a reply with it yet: the release may overtake the reply on
         // another connection. So it is kept until the next call comes over this connection, which
