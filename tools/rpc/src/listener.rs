@@ -15,11 +15,12 @@ use rsbinder::rpc::transport::{TlsTransport, UnixTransport, VsockTransport};
 use rsbinder::rpc::{RpcResult, RpcServer, RpcTransport};
 use rsbinder::Endpoint;
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::fs::{Mode, OFlags};
 use rustix::net::sockopt::socket_peercred;
 use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,20 @@ fn remove_stale(path: &Path) -> Result<()> {
     }
 }
 
+/// Whom the rules let in is checked for each connection. Where others may write the directory, what
+/// is at the path now may be a link to a file of ours.
+fn let_all_connect(path: &Path) -> std::io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let found = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match found.metadata()?.file_type().is_socket() {
+        true => std::fs::set_permissions(
+            format!("/proc/self/fd/{}", found.as_raw_fd()),
+            std::fs::Permissions::from_mode(0o666),
+        ),
+        false => Err(ErrorKind::AlreadyExists.into()),
+    }
+}
+
 impl Bound {
     /// * `tls`: for an address of TLS
     fn new(address: &Address, tls: Option<Arc<ServerConfig>>) -> Result<Bound> {
@@ -109,9 +124,7 @@ impl Bound {
                 remove_stale(&path)?;
                 let listener = UnixListener::bind(&path).doing(doing)?;
                 listener.set_nonblocking(true).doing(doing)?;
-                // Whom the rules let in is checked for each connection.
-                let mode = std::fs::Permissions::from_mode(0o666);
-                std::fs::set_permissions(&path, mode).doing(doing)?;
+                let_all_connect(&path).doing(doing)?;
                 let found = identity(&path);
                 Ok(Bound::Unix(listener, path, found))
             }
@@ -307,6 +320,29 @@ impl Drop for Listener {
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_a_socket_is_not_followed() {
+        let name = format!("anybinder-listener-{}", std::process::id());
+        let [file, link, socket] = ["file", "link", "socket"]
+            .map(|one| std::env::temp_dir().join(format!("{name}-{one}")));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        std::fs::write(&file, "").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert!(let_all_connect(&link).is_err() && let_all_connect(&file).is_err());
+        let_all_connect(&socket).unwrap();
+        assert_eq!([mode(&file), mode(&socket)], [0o600, 0o666]);
+        for path in [file, link, socket] {
+            std::fs::remove_file(path).unwrap();
         }
     }
 }
