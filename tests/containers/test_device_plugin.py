@@ -164,7 +164,7 @@ def directory(bus, program, tmp_path, options):
     """The directory of a kubelet, which comes up later than the plugin."""
     words = [program("anybinder-device-plugin"), "--mount", bus.mount, "--kubelet", str(tmp_path)]
     with open(f"{bus.directory}/log", "w", encoding="utf-8") as log, bus.started(
-            *words, "--contexts=3", "--shared=2", *options, is_program=True, stdout=log):
+            *words, "--contexts=3", "--shared=2", *options, is_program=True, stdout=log, umask=0):
         yield str(tmp_path)
 
 
@@ -263,6 +263,27 @@ def test_what_is_given_is_logged(bus, plugins):
         log = file.read()
     assert "anybinder.dev/binder: pod0, pod2: given\n" in log, log
     assert "anybinder.dev/binder-shared: shared7: not given: there is no device" in log, log
+
+
+def test_other_users_cannot_connect(directory):
+    with Kubelet(directory) as kubelet:
+        kubelet.plugins(2)
+        sockets = [os.stat(f"{directory}/anybinder-dev-{name}.sock") for name in
+                   ("binder", "binder-shared")]
+        assert not any(found.st_mode & 0o022 for found in sockets)
+
+
+def test_what_is_damaged_or_too_much_is_refused(bus, plugins):
+    """And does not fill the log."""
+    own, _ = plugins
+    for request in (b"\xff" * 1000, bytes(8 << 20), message((1, message((1, "x\n" * 500000)))),
+                    message(*[(1, message((1, "pod0")))] * 100000)):
+        with pytest.raises(grpc.RpcError):
+            own.call("Allocate", request)
+    own.allocate(["pod0"])
+    with open(f"{bus.directory}/log", encoding="utf-8") as file:
+        log = file.read()
+    assert "\nx" not in log and len(log) < 4096, log[:4096]
 
 
 def test_only_the_call_before_a_start_is_announced(plugins):

@@ -18,6 +18,9 @@ use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
+/// How many characters of the names of devices a line of the log has.
+const LOGGED: usize = 256;
+
 #[derive(Clone)]
 pub struct Plugin {
     /// The resource, for messages.
@@ -83,8 +86,13 @@ impl Plugin {
     }
 
     async fn allocate(&self, request: AllocateRequest) -> Result<AllocateResponse, Status> {
+        // Each takes time, and no other request is served meanwhile.
+        if request.containers.len() > self.pool.count as usize {
+            return Err(Status::invalid_argument("more containers than devices"));
+        }
         let ids = request.containers.iter().map(|one| one.ids.join("+"));
         let ids = ids.collect::<Vec<String>>().join(", ");
+        let ids: String = ids.chars().take(LOGGED).collect();
         let work = move |pool: &Pool| {
             let containers = request.containers.iter();
             containers.map(|one| pool.allocate(&one.ids)).collect()

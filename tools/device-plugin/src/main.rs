@@ -103,6 +103,9 @@ async fn run(arguments: Arguments, mount: Mount) -> std::io::Result<()> {
 
 fn serve(arguments: Arguments) -> Result<ExitCode> {
     let mount = Mount::new(Some(arguments.mount.clone()), None)?;
+    // Who may write to a socket may connect.
+    // SAFETY: a plain call.
+    unsafe { libc::umask(0o022) };
     // A child that asked a mount without an answer is waited for by nobody.
     // SAFETY: a plain call.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };

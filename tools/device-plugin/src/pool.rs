@@ -25,6 +25,8 @@ const NAMES: [&str; 3] = ["binder", "hwbinder", "vndbinder"];
 const ONE_RESOURCE: &str = "/dev/.one-binder-resource";
 /// How long one look at the devices may go on making them.
 const SLICE: Duration = Duration::from_secs(1);
+/// How many characters of a name that is none are said.
+const SAID: usize = 64;
 /// What libbinder reads to know what the driver can do.
 const FEATURES: &str = "features";
 
@@ -172,7 +174,7 @@ impl Pool {
     fn known<'a>(&self, ids: &'a [String]) -> Result<&'a String, Refusal> {
         match ids {
             [id] if self.has(id) => Ok(id),
-            [id] => Err(Refusal::Unknown(id.clone())),
+            [id] => Err(Refusal::Unknown(id.chars().take(SAID).collect())),
             _ => Err(Refusal::Several(ids.len())),
         }
     }
