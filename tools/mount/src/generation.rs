@@ -97,7 +97,8 @@ fn daemon(mount: &Mount) -> Result<Running> {
     let Some(found) = daemon_processes::serving(&mount.path) else {
         return Err(Error::with_advice(
             format!("The daemon that serves {path} is not among the processes that you can see."),
-            "Run this command as the user who started it, in the same container.",
+            "Run this command as the user who started it, in the same container; where /proc is \
+             mounted with hidepid, outside of `anybinder run`.",
         ));
     };
     let process = Process::now(found.pid);
