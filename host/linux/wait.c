@@ -39,6 +39,12 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 	long left = deadline ? max_t(long, deadline - jiffies, 0) : 1;
 	int ret = 0;
 
+	/*
+	 * Also where a kernel of voluntary preemption runs the thread that was just woken, as
+	 * wait_event() does: if its answer comes before this thread sleeps, this thread needs not
+	 * be taken off the run queue and put back.
+	 */
+	might_sleep();
 	/* Another task has the id of one that ended: a new thread, or one that called exec(). */
 	if (unlikely(thread->entry.private != current)) {
 		wait_destroy(thread);
