@@ -59,7 +59,8 @@ struct host_proc {
 struct host_thread {
 	wait_queue_head_t wait;
 	struct wait_queue_entry entry; /* of the thread's task, a reference */
-	bool woken; /* host_wake() was called since the last sleep */
+	bool woken;    /* host_wake() was called since the last sleep */
+	bool sleeping; /* it sleeps, or is about to look at woken before it does */
 	struct host_proc *proc;
 	struct file *held_file; /* that of proc, a reference, once an ioctl has closed files */
 };

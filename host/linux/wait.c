@@ -50,8 +50,9 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 		wait_destroy(thread);
 		wait_add_current(thread);
 	}
+	WRITE_ONCE(thread->sleeping, true);
 	while (!READ_ONCE(thread->woken) && left && !ret) {
-		/* The barrier in it pairs with that of try_to_wake_up(), see wait_wake(). */
+		/* The barrier in it pairs with that of wait_wake(). */
 		set_current_state(TASK_INTERRUPTIBLE | COMPAT_TASK_FREEZABLE);
 		if (READ_ONCE(thread->woken))
 			break;
@@ -63,6 +64,7 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline)
 			compat_schedule_freezable();
 	}
 	__set_current_state(TASK_RUNNING);
+	WRITE_ONCE(thread->sleeping, false);
 	/*
 	 * Cleared before the engine looks for work: a later wake-up sets it again. The lock under
 	 * which the engine looks and wakes orders that (the litmus test wait-again).

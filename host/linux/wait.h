@@ -45,8 +45,11 @@ int wait_for_work(struct host_thread *thread, unsigned long deadline);
  */
 static inline void wait_wake(struct host_thread *thread, bool sync)
 {
-	/* A full barrier before try_to_wake_up() looks at the task's state is its own. */
 	WRITE_ONCE(thread->woken, true);
+	/* Pairs with set_current_state() in wait_for_work(): see the litmus test wait. */
+	smp_mb();
+	if (!READ_ONCE(thread->sleeping))
+		return;
 	if (sync)
 		wake_up_interruptible_sync(&thread->wait);
 	else
