@@ -21,30 +21,6 @@
 #include "entities/stage.h"
 #include "entities/thread.h"
 
-/* Work that is queued later wakes a thread by itself. */
-static bool has_todo_racy(const struct binder_proc *proc)
-{
-	return !bl_empty_racy(&proc->todo);
-}
-
-static int read_returns(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
-			bool interrupted)
-{
-	struct binder_proc *proc = thread->proc;
-	int err;
-
-	err = binder_read(thread, bwr, nonblock, interrupted);
-	if (err == BINDER_WOULD_BLOCK)
-		return err;
-	if (err == BINDER_RESTART && bwr->write_consumed < bwr->write_size)
-		thread->write_stopped = bwr->write_buffer + bwr->write_consumed;
-	host_trace_read_done(err);
-	/* Another thread may take the work that is left. */
-	if (has_todo_racy(proc))
-		binder_wake_for_todo(proc);
-	return err;
-}
-
 /*
  * A write ends at a command that leaves an error for the thread. The read of the same call delivers
  * the error; if that read also has to install files (BINDER_RESTART), the call is made again, and
@@ -58,7 +34,8 @@ static bool was_stopped(struct binder_thread *thread, const struct binder_write_
 	return stopped && stopped == bwr->write_buffer + bwr->write_consumed;
 }
 
-static int write_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock)
+static inline int write_read(struct binder_thread *thread, struct binder_write_read *bwr,
+			     bool nonblock)
 {
 	int err = 0;
 
@@ -76,7 +53,7 @@ static int write_read(struct binder_thread *thread, struct binder_write_read *bw
 		bwr->read_consumed = 0;
 		return err;
 	}
-	return bwr->read_size ? read_returns(thread, bwr, nonblock, false) : 0;
+	return bwr->read_size ? binder_read(thread, bwr, nonblock, false) : 0;
 }
 
 /* Continues a command stream that was put back; @interrupted: drops the rest. */
@@ -277,7 +254,7 @@ int binder_resume(struct binder_thread *thread, u32 cmd, void *arg,
 	else if (thread->wait == WAIT_WRITE)
 		err = resume_write(thread, arg, interrupted || timed_out);
 	else
-		err = read_returns(thread, arg, false, interrupted);
+		err = binder_read(thread, arg, false, interrupted);
 	return end_call(thread, err);
 }
 

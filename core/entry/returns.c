@@ -543,8 +543,8 @@ static bool is_available_racy(const struct binder_thread *thread)
 	return !BINDER_READ_ONCE(thread->stack) && !BINDER_READ_ONCE(thread->process_todo);
 }
 
-int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
-		bool interrupted)
+static int read_or_wait(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+			bool interrupted)
 {
 	bool proc_work;
 	int err;
@@ -562,4 +562,28 @@ int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, boo
 		err = returns_read_once(thread, bwr, proc_work);
 	} while (err == CONTINUE);
 	return err == DONE ? 0 : err;
+}
+
+/* Work that is queued later wakes a thread by itself. */
+static bool has_todo_racy(const struct binder_proc *proc)
+{
+	return !bl_empty_racy(&proc->todo);
+}
+
+int binder_read(struct binder_thread *thread, struct binder_write_read *bwr, bool nonblock,
+		bool interrupted)
+{
+	struct binder_proc *proc = thread->proc;
+	int err;
+
+	err = read_or_wait(thread, bwr, nonblock, interrupted);
+	if (err == BINDER_WOULD_BLOCK)
+		return err;
+	if (err == BINDER_RESTART && bwr->write_consumed < bwr->write_size)
+		thread->write_stopped = bwr->write_buffer + bwr->write_consumed;
+	host_trace_read_done(err);
+	/* Another thread may take the work that is left. */
+	if (has_todo_racy(proc))
+		binder_wake_for_todo(proc);
+	return err;
 }
