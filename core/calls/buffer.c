@@ -45,22 +45,30 @@ void binder_buffer_forget_refs(struct binder_buffer *buffer)
 	buffer->nr_resources = kept;
 }
 
-void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
-			   struct binder_buffer *buffer)
+/* What is dropped is not the buffer's any more: to close a file may take long. */
+static noinline void drop_resources(struct binder_proc *proc, struct binder_thread *freer,
+				    struct binder_buffer *buffer)
 {
-	struct binder_node *target = buffer->target_node;
 	u32 i;
 
-	/* What is dropped is not the buffer's any more: to close a file may take long. */
-	buffer->target_node = NULL;
-	if (target)
-		binder_node_dec(target, NODE_LOCAL_STRONG);
 	for (i = 0; i < buffer->nr_resources; i++) {
 		const struct binder_resource resource = buffer->resources[i];
 
 		buffer->resources[i].kind = RESOURCE_DROPPED;
 		drop_resource(proc, freer, &resource);
 	}
+}
+
+void binder_buffer_release(struct binder_proc *proc, struct binder_thread *freer,
+			   struct binder_buffer *buffer)
+{
+	struct binder_node *target = buffer->target_node;
+
+	buffer->target_node = NULL;
+	if (target)
+		binder_node_dec(target, NODE_LOCAL_STRONG);
+	if (buffer->nr_resources)
+		drop_resources(proc, freer, buffer);
 	binder_alloc_free_buffer(&proc->alloc, buffer);
 }
 

@@ -147,14 +147,13 @@ static inline bool move_one(struct binder_pages *pages, struct range_pages run,
 	return true;
 }
 
-struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run)
+/* Apart from the common case, which then needs few registers. */
+static noinline struct binder_pages_todo claim_run(struct binder_pages *pages,
+						   struct range_pages run)
 {
 	struct binder_pages_todo todo = { 0 };
 	struct range_pages *populate = &todo.populate;
 	size_t at;
-
-	if (move_one(pages, run, PAGE_AVAILABLE, PAGE_USED))
-		return todo;
 
 	for (at = run.first; at < run.first + run.nr; at++) {
 		u8 state = pages->page[at].state, next = claimed[state];
@@ -172,6 +171,13 @@ struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct r
 	if (populate->nr && nr_with_memory(pages) > pages->high)
 		pages->high = nr_with_memory(pages);
 	return todo;
+}
+
+struct binder_pages_todo binder_pages_claim(struct binder_pages *pages, struct range_pages run)
+{
+	if (move_one(pages, run, PAGE_AVAILABLE, PAGE_USED))
+		return (struct binder_pages_todo){ 0 };
+	return claim_run(pages, run);
 }
 
 int binder_pages_populate(struct binder_pages *pages, struct host_map *map,
