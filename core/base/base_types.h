@@ -12,6 +12,9 @@
 #define base_container_of(ptr, type, member) \
 	((type *)((char *)(ptr) - __builtin_offsetof(type, member)))
 
+#ifndef __uninitialized /* as the kernel has it */
+#define __uninitialized
+#endif
 #ifndef noinline /* as the kernel has it */
 #define noinline __attribute__((noinline))
 #endif

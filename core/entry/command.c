@@ -267,7 +267,7 @@ static int run_one(struct stream *s)
 
 int binder_write(struct binder_thread *thread, struct binder_write_read *bwr)
 {
-	struct stream s;
+	struct stream s __uninitialized; /* the window is filled before it is read */
 	int err = 0;
 
 	s.thread = thread;

@@ -505,7 +505,7 @@ static int returns_read_once(struct binder_thread *thread, struct binder_write_r
 	RELEASE_LOCK(&thread->proc->inner_lock) NO_TSA
 {
 	u64 most = bwr->read_consumed + BINDER_READ_MAX;
-	struct reader r;
+	struct reader r __uninitialized; /* no more is stored than was appended */
 	int err;
 
 	r.thread = thread;
