@@ -80,7 +80,7 @@ struct binder_buffer *binder_transaction_detach(struct binder_transaction *t)
 }
 
 /* A transaction that is detached is never attached again. */
-static bool is_detached_racy(const struct binder_transaction *t)
+static bool transaction_is_detached_racy(const struct binder_transaction *t)
 {
 	return !BINDER_READ_ONCE(t->buffer) && !BINDER_READ_ONCE(t->counted);
 }
@@ -108,7 +108,7 @@ static void transaction_end(struct binder_transaction *t)
 
 	binder_assert_unlocked();
 	trace_freed(t);
-	if (!is_detached_racy(t))
+	if (!transaction_is_detached_racy(t))
 		binder_transaction_detach(t);
 	for (i = 0; i < t->nr_files; i++)
 		host_file_put(t->files[i].file);

@@ -195,7 +195,7 @@ _Static_assert(sizeof(commands) / sizeof(commands[0]) == BINDER_NR_COMMANDS,
 
 /* ---- the loop --------------------------------------------------------------------- */
 
-#define WINDOW 128 /* bytes */
+#define COMMAND_WINDOW 128 /* bytes */
 
 struct stream {
 	struct binder_thread *thread;
@@ -204,7 +204,7 @@ struct stream {
 	u32 cost; /* what the commands so far have cost */
 	u32 at;	  /* offset of the next byte in the window */
 	u32 left; /* bytes of the window from there */
-	_Alignas(8) u8 window[WINDOW];
+	_Alignas(8) u8 window[COMMAND_WINDOW];
 };
 
 /* Fetches a window or, if the client's memory ends before, the @size bytes that are needed. */
@@ -212,7 +212,7 @@ static int stream_refill(struct stream *s, u32 size)
 {
 	struct binder_thread *thread = s->thread;
 	u64 rest = s->end > s->pos ? s->end - s->pos : 0;
-	u32 want = rest < WINDOW ? (u32)rest : WINDOW;
+	u32 want = rest < COMMAND_WINDOW ? (u32)rest : COMMAND_WINDOW;
 	int err = -EFAULT;
 
 	if (want > size)

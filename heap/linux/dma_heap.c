@@ -32,8 +32,8 @@ struct heap {
 	enum store_kind kind;
 };
 
-static struct heap heaps[STORE_KINDS];
-static unsigned int nr_heaps;
+static struct heap dma_heaps[STORE_KINDS];
+static unsigned int nr_dma_heaps;
 static dev_t first_number;
 
 static char *node_name(COMPAT_CLASS_DEVICE *device, umode_t *mode)
@@ -138,8 +138,8 @@ int heap_devices_init(void)
 
 int heap_device_add(const char *name, enum store_kind kind)
 {
-	struct heap *heap = &heaps[nr_heaps];
-	dev_t number = first_number + nr_heaps;
+	struct heap *heap = &dma_heaps[nr_dma_heaps];
+	dev_t number = first_number + nr_dma_heaps;
 	int err;
 
 	heap->name = name;
@@ -154,16 +154,16 @@ int heap_device_add(const char *name, enum store_kind kind)
 		cdev_del(&heap->cdev);
 		return PTR_ERR(heap->device);
 	}
-	nr_heaps++;
+	nr_dma_heaps++;
 	return 0;
 }
 
 void heap_devices_exit(void)
 {
-	while (nr_heaps) {
-		nr_heaps--;
-		device_destroy(&heap_class, first_number + nr_heaps);
-		cdev_del(&heaps[nr_heaps].cdev);
+	while (nr_dma_heaps) {
+		nr_dma_heaps--;
+		device_destroy(&heap_class, first_number + nr_dma_heaps);
+		cdev_del(&dma_heaps[nr_dma_heaps].cdev);
 	}
 	class_unregister(&heap_class);
 	unregister_chrdev_region(first_number, STORE_KINDS);

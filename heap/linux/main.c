@@ -5,8 +5,6 @@
  * A kernel may have the dma-heap framework and the heap `system` built in. That heap is kept, and
  * only the missing heap is added, under its usual name.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "body.h"
 #include "debugfs.h"
 #include "dma_heap.h"

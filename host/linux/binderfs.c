@@ -9,8 +9,6 @@
  * The file system has two names: one that only this module has, and the C driver's, which
  * programs mount. The kernel gives a name to the first driver that asks for it.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "binderfs.h"
 
 #include "binderfs_inode.h"

@@ -3,8 +3,6 @@
  * The file operations of a device. They copy the argument of an ioctl in and out, and sleep
  * where the engine returns BINDER_WOULD_BLOCK; the ioctls themselves are handled by the engine.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "device.h"
 
 #include "binderfs_inode.h"

@@ -10,8 +10,6 @@
  * system type `binder`; aliases lead both to this module. Devices given by name are also created
  * in /dev, as by the C driver without binderfs.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "binderfs.h"
 #include "core.h"
 #include "device.h"

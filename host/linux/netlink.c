@@ -6,8 +6,6 @@
  * Process numbers are those of the initial pid namespace, so messages are only sent in the initial
  * network namespace: containers do not see processes outside.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "netlink.h"
 
 #include "host.h"
@@ -42,7 +40,7 @@ static const struct genl_multicast_group groups[NR_GROUPS] = {
 	[GROUP_REPORT] = { .name = GROUP_NAME },
 };
 
-static struct genl_family family __ro_after_init = {
+static struct genl_family report_family __ro_after_init = {
 	.name = USUAL_NAME,
 	.version = FAMILY_VERSION,
 	.netnsok = true,
@@ -57,9 +55,9 @@ static bool registered __ro_after_init;
 /* Registers the family by @name. 0 or -errno. */
 static int __init netlink_register(const char *name)
 {
-	if (strscpy(family.name, name, sizeof(family.name)) < 0)
+	if (strscpy(report_family.name, name, sizeof(report_family.name)) < 0)
 		return -EINVAL;
-	return genl_register_family(&family);
+	return genl_register_family(&report_family);
 }
 
 void __init netlink_init(char **name)
@@ -74,14 +72,14 @@ void __init netlink_init(char **name)
 	}
 	registered = !err;
 	if (err)
-		pr_info("no transaction reports: netlink family %s: %d\n", family.name, err);
-	*name = family.name;
+		pr_info("no transaction reports: netlink family %s: %d\n", report_family.name, err);
+	*name = report_family.name;
 }
 
 void netlink_exit(void)
 {
 	if (registered)
-		genl_unregister_family(&family);
+		genl_unregister_family(&report_family);
 }
 
 bool netlink_registered(void)
@@ -116,16 +114,16 @@ void netlink_notify_failure(const struct host_txn_failure *failure)
 	struct sk_buff *msg;
 	void *header;
 
-	if (!registered || !genl_has_listeners(&family, &init_net, GROUP_REPORT))
+	if (!registered || !genl_has_listeners(&report_family, &init_net, GROUP_REPORT))
 		return;
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!msg)
 		return;
-	header = genlmsg_put(msg, 0, 0, &family, 0, CMD_REPORT);
+	header = genlmsg_put(msg, 0, 0, &report_family, 0, CMD_REPORT);
 	if (!header || netlink_put_failure(msg, failure)) {
 		nlmsg_free(msg);
 		return;
 	}
 	genlmsg_end(msg, header);
-	genlmsg_multicast(&family, msg, 0, GROUP_REPORT, GFP_KERNEL);
+	genlmsg_multicast(&report_family, msg, 0, GROUP_REPORT, GFP_KERNEL);
 }

@@ -3,8 +3,6 @@
  * Mainline does not export the four hooks for Binder, Debian does. They are weak references: NULL
  * in a kernel that does not export them, where everything is allowed.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "policy.h"
 
 #include "compat/compat.h"

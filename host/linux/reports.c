@@ -3,8 +3,6 @@
  * A report is generated as its file is read, slice by slice, and again when it is read from the
  * start. A process may have several devices open, so the file of a process counts its opens.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
 #include "reports.h"
 
 #include "binderfs_inode.h"

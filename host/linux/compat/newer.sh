@@ -88,10 +88,10 @@ for changes in $(declare -F | awk '$3 ~ /^changes_/ { print $3 }'); do
 	$changes
 	"$here/../link-sources.sh" "$headers/build"
 	rm "$headers/build/Kbuild"
-	sed 's/^obj-m := .*/obj-m := anybinder.o/; s/core\/\*\/\*\.c //' "$here/../Kbuild" \
+	sed "s/^obj-m := .*/obj-m := anybinder.o/; s/ engine.o / /" "$here/../Kbuild" \
 		> "$headers/build/Kbuild"
-	if make -s -j2 -C "$kdir" M="$headers/build" W=1 CONFIG_DEBUG_INFO_BTF_MODULES= \
-		KBUILD_MODPOST_WARN=1 COMPAT_SRCTREE="$headers" \
+	if make -s -j2 -C "$kdir" M="$headers/build" W=1 CONFIG_DEBUG_INFO= \
+		CONFIG_DEBUG_INFO_BTF_MODULES= KBUILD_MODPOST_WARN=1 COMPAT_SRCTREE="$headers" \
 		NOSTDINC_FLAGS="-nostdinc -I$headers/include" modules > "$headers/log" 2>&1 &&
 		! grep -E 'warning:|error:' "$headers/log"; then
 		echo "ok $((++number)) - $changes"
