@@ -43,7 +43,8 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' tools/Cargo.toml | head -
 
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
 	-Wundef -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
-CFLAGS   := -std=gnu11 -O2 -g -fno-strict-aliasing -fno-common -pthread $(WARN) $(EXTRA_CFLAGS)
+# A report of a sanitizer needs no more than lines; for a debugger: EXTRA_CFLAGS=-g2
+CFLAGS   := -std=gnu11 -O2 -g1 -fno-strict-aliasing -fno-common -pthread $(WARN) $(EXTRA_CFLAGS)
 CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -DANYBINDER_VERSION='"$(VERSION)"'
 LDFLAGS  := -pthread $(EXTRA_LDFLAGS)
 LDLIBS   :=

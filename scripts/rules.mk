@@ -11,7 +11,7 @@ VERSIONED = $(PROGRAMS) $(CLIENT_TESTS) $(HOSTILE_PROGRAMS) \
 # The programs are built with gcc; clang finds other warnings.
 lint-c:
 	@for file in $(CORE_SRCS) $(STATE_SRCS) $(FUSE_SRCS); do \
-		$(CLANG) $(filter-out -O2 -g,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
+		$(CLANG) $(filter-out -O2 -g1,$(CFLAGS)) $(CPPFLAGS) -Icore -Ihost -Ihost/fuse \
 			-fsyntax-only $$file || exit 1; \
 	done
 

@@ -73,7 +73,7 @@ COMPAT_PEER_x86_64_peer64 := $(CC) -m64
 COMPAT_PEER_aarch64_peer32 := arm-linux-gnueabihf-gcc -mthumb
 COMPAT_PEER_aarch64_peer32arm := arm-linux-gnueabihf-gcc -marm
 COMPAT_PEER_aarch64_peer64 := $(CC)
-COMPAT_CFLAGS := $(filter-out -g -pthread $(EXTRA_CFLAGS),$(CFLAGS)) -I. -ffreestanding -fno-pic \
+COMPAT_CFLAGS := $(filter-out -g1 -pthread $(EXTRA_CFLAGS),$(CFLAGS)) -I. -ffreestanding -fno-pic \
 	-fno-stack-protector -DANYBINDER_VERSION='"$(VERSION)"' -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 
 # -nostdlib: the linker would look for the C library's entry point and for 64-bit libraries.
