@@ -13,7 +13,7 @@ $(BIN)/bench-ipc: $(BENCH_PLAIN:%.c=$(OBJ)/%.o)
 # The peers that are written in Rust; their crates take longer to build than all others together.
 RPC_PEERS := $(CARGO_TARGET_DIR)/release/libbench_peers.a
 $(RPC_PEERS): $(shell find tools/bench-peers tools/rpc -type f) tools/Cargo.toml tools/Cargo.lock
-	$(Q)$(call say,CARGO,bench-peers)$(RUST_BUILD) -p bench-peers && touch $@
+	$(Q)$(call say,CARGO,bench-peers)$(RUST_BUILD) --config tools/peers.toml -p bench-peers && touch $@
 
 # Not in PROGRAMS: it needs packages that nothing else needs (scripts/setup bench).
 # bench/main.c can do without these peers, so the linker has to be told to look for them.
