@@ -13,10 +13,10 @@ mod daemon;
 mod document;
 pub mod durations;
 mod figures;
+mod footprint;
 mod heap;
 mod idle_clients;
 mod machine;
-mod memory;
 mod paths;
 mod peer;
 mod progress;
@@ -37,7 +37,7 @@ pub enum Command {
     /// The daemon beside other IPC, and whether it meets its targets: what `make bench` does
     Targets(targets::Arguments),
     /// What each client, object and buffer costs the daemon's memory, beside dbus-broker
-    Memory(memory::Arguments),
+    Memory(footprint::Arguments),
     /// What a call costs on each way to the daemon: bound files, ordinary users, options, libraries
     Paths(paths::Arguments),
     /// Where the time of a round trip goes, stage by stage
@@ -56,7 +56,7 @@ pub fn run(context: &Context, command: &Command) -> Result<ExitCode> {
     match command {
         Command::Throughput(arguments) => throughput::run(context, arguments),
         Command::Targets(arguments) => targets::run(context, arguments),
-        Command::Memory(arguments) => memory::run(context, arguments),
+        Command::Memory(arguments) => footprint::run(context, arguments),
         Command::Paths(arguments) => paths::run(context, arguments),
         Command::Stages(arguments) => stages::run(context, arguments),
         Command::Alloc(arguments) => alloc::run(context, arguments),
