@@ -58,7 +58,7 @@ impl Attempt {
             code: called.code,
             arguments: Arguments::Typed(words),
         };
-        if !(random.usize(..3) == 0) {
+        if random.usize(..3) != 0 {
             return Ok(typed);
         }
         let plan = typed.parcel(service, Format::default())?;
