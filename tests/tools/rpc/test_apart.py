@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What peers that nobody knows take from others, and services of one export that die and return."""
 import contextlib
+import os
 import pathlib
 import selectors
+import signal
 import socket
 import struct
 import threading
@@ -10,7 +12,7 @@ import time
 
 import pytest
 from anybinder.driver import Failed
-from anybinder.process import children_of, memory_kib, threads_of, until
+from anybinder.process import PATIENCE_S, children_of, memory_kib, threads_of, until
 
 from echo import CALL_BACK, ECHO, SLEEP, Peer, binder
 from machines import NAME, OTHER
@@ -256,11 +258,11 @@ def exchange(path, version):
 
 def answers(machine, name):
     """Whether there is a service that answers."""
-    client = machine.peer()
     try:
+        client = machine.peer()
         handle = client.find(name)
         return handle is not None and client.call(handle, ECHO, b"word")[0] == b"word"
-    except Failed:
+    except (Failed, OSError):
         return False
 
 
@@ -277,6 +279,18 @@ def test_a_full_disk(world):
         echo.end()
         until(lambda: not answers(world.client, NAME))
     assert [one.poll() for one in ends] == [None, None]
+
+
+def test_a_server_of_the_daemon_that_crashes(world):
+    """A link opens the device again, an export ends with a sentence."""
+    world.server.echo(NAME)
+    export = world.export()
+    world.link()
+    assert answers(world.client, NAME)
+    os.kill(world.client.server_pid(), signal.SIGKILL)
+    until(lambda: answers(world.client, NAME))
+    os.kill(world.server.server_pid(), signal.SIGKILL)
+    assert export.wait(PATIENCE_S) == 4 and "The device is gone" in export.log(), export.log()
 
 
 @pytest.mark.parametrize("offered, wanted, length", [

@@ -19,7 +19,7 @@ use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note, say};
 use anybinder_parcel::aidl::Roots;
 use rsbinder::rpc::FileDescriptorTransportMode;
-use rsbinder::{DeathRecipient, Endpoint, SIBinder, WIBinder};
+use rsbinder::{DeathRecipient, Endpoint, ProcessState, SIBinder, WIBinder};
 use std::convert::Infallible;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex};
@@ -219,6 +219,12 @@ pub fn run(manager: Manager, options: &Options) -> Result<Infallible> {
             let _ = sender.send(Event::Failed(failure));
         });
     }
+    std::thread::spawn(move || {
+        // It returns only if the device is dead, as after a crash of the daemon's server.
+        let _ = ProcessState::join_thread_pool();
+        let failure = Error::new("The device is gone.").of(Kind::NotWorking);
+        let _ = sender.send(Event::Failed(failure));
+    });
     let mut listener: Option<Listener> = None;
     loop {
         match events.recv().doing(|| "waiting".to_string())? {

@@ -73,6 +73,7 @@ pub struct Options {
 enum End {
     Link,
     Manager,
+    Device,
 }
 
 struct Watch {
@@ -229,6 +230,11 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
     if let Ok(context) = ProcessState::as_self().context_object() {
         let _ = context.link_to_death_arc(&manager_watch);
     }
+    std::thread::spawn(move || {
+        // It returns only if the device is dead, as after a crash of the daemon's server.
+        let _ = ProcessState::join_thread_pool();
+        let _ = ends.send(End::Device);
+    });
     let gateway = Gateway::open(&options.aidl)?;
     // The other end may have taken fewer connections.
     let calls = session.negotiated_max_threads().max(1);
@@ -257,6 +263,7 @@ fn work(options: &Options, manager: &Manager) -> Result<()> {
     match ended.recv().doing(|| "waiting".to_string())? {
         End::Link => Err(lost(format!("The link to {} is lost.", options.address))),
         End::Manager => Err(lost("The service manager is gone.")),
+        End::Device => Err(lost("The device is gone.")),
     }
 }
 
