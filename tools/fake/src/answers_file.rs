@@ -9,7 +9,7 @@ use anybinder_cli::error::{Doing, Error, Result};
 use anybinder_driver::driver::Driver;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::Misfit;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use anybinder_client::objects::name_files;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::parcel::{Parcel, Reader};
 use anybinder_parcel::encode::Format;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use anybinder_rpc::status_text::name_of;
 use rsbinder::{StatusCode, INTERFACE_TRANSACTION};
 use serde::Deserialize;

@@ -7,7 +7,7 @@ use anybinder_cli::error::{Doing, Result};
 use anybinder_cli::output::harmless;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::Format;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::fs::File;

@@ -4,7 +4,7 @@
 use crate::lock;
 use anybinder_driver::driver::Driver;
 use anybinder_driver::parcel::Speaker;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 

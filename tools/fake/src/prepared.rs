@@ -4,7 +4,7 @@
 use crate::step::{self, Step};
 use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::encode::{Format, Misfit, Parcel as Plan};
-use anybinder_parcel::interface::{Interface, Method, Request};
+use anybinder_parcel::interface_methods::{Interface, Method, Request};
 use anybinder_parcel::status::Exception;
 use anybinder_rpc::status_text::name_of;
 use serde_json::{Map, Value};

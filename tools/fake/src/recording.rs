@@ -11,7 +11,7 @@ use anybinder_events::recording::{check_whole, Recorded};
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::{Format, Parcel as Plan};
 use anybinder_parcel::header;
-use anybinder_parcel::interface::Method;
+use anybinder_parcel::interface_methods::Method;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

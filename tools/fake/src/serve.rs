@@ -18,7 +18,7 @@ use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::Library;
 use anybinder_parcel::encode::{self, Format, Misfit, Parcel as Plan};
 use anybinder_parcel::header;
-use anybinder_parcel::interface::{Interface, Request};
+use anybinder_parcel::interface_methods::{Interface, Request};
 use anybinder_parcel::status::Exception;
 use rsbinder::StatusCode;
 use serde_json::json;

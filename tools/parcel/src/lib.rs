@@ -7,7 +7,7 @@
 //! * `budget`: how much work and output others may cause
 //! * `encode`, `decode`, `status`: between JSON and parcels
 //! * `header`: what a call begins with; `method`: the parcels of the calls of a method
-//! * `interface`: the methods of an interface by name and by code
+//! * `interface_methods`: the methods of an interface by name and by code
 //! * `loose_types`: those of bundles, and of Java's maps and lists
 //! * `shape`: where objects and sizes are in the parcels of a method
 //!
@@ -18,7 +18,7 @@ pub mod budget;
 pub mod decode;
 pub mod encode;
 pub mod header;
-pub mod interface;
+pub mod interface_methods;
 pub mod loose_types;
 pub mod method;
 pub mod shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The connections of peers that are known: how many there may be, and which services each used.
-use crate::{answer, turns};
+use crate::{answer, call_turns};
 use rsbinder::rpc::{PeerIdentity, RpcResult, RpcTransport};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -271,7 +271,7 @@ impl SlotTransport {
         if !held.is_empty() {
             self.inner.send_raw(&held)?;
         }
-        if !turns::is_calling() {
+        if !call_turns::is_calling() {
             self.connection.oneway.wait();
         }
         if !self.is_current() {

@@ -10,8 +10,8 @@
 //!   releases, and the word that a libbinder wants in a call
 //! * `copy`: what a parcel of one side becomes on the other
 //! * `gateway`: the same by the types of `.aidl` files, where parcels do not say enough
-//! * `relay`: the object that stands for another one; `turns`: whose call goes next; `answer`: what
-//!   is done at a reply
+//! * `relay`: the object that stands for another one; `call_turns`: whose call goes next; `answer`:
+//!   what is done at a reply
 //! * `address`, `tls`, `access`: where the other machine is, who it is, and what it may call
 //! * `listener`: accepts connections; `handshakes`: those whose peer is not known yet;
 //!   `connections`: those whose peer is, in slots; `service_directory`: several services at one
@@ -25,6 +25,7 @@ pub mod access;
 pub mod accessor;
 pub mod address;
 mod answer;
+pub mod call_turns;
 pub mod connections;
 pub mod copy;
 pub mod dialect;
@@ -40,4 +41,3 @@ pub mod relay;
 pub mod service_directory;
 pub mod status_text;
 pub mod tls;
-pub mod turns;

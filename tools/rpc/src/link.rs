@@ -7,6 +7,7 @@
 //! session, which the other side ends (`export`).
 use crate::accessor;
 use crate::address::Address;
+use crate::call_turns;
 use crate::dialect::Form;
 use crate::export::{keep_freed, WIRE_VERSION};
 use crate::foreign::Manager;
@@ -15,7 +16,6 @@ use crate::relay::{descriptor_of, Bridge};
 use crate::service_directory;
 use crate::status_text::explain;
 use crate::tls::Credentials;
-use crate::turns;
 use anybinder_cli::error::{Doing, Error, Kind, Result};
 use anybinder_cli::output::{note_error, say};
 use anybinder_parcel::aidl::Roots;
@@ -274,7 +274,7 @@ fn child(options: &Options, open: &dyn Fn(u32) -> Result<Manager>) -> Error {
     // SAFETY: only changes what happens to this process when its parent ends.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     let _ = rustix::thread::set_name(&std::ffi::CString::new(PROGRAM).unwrap_or_default());
-    let outcome = open(turns::threads(options.threads)).and_then(|manager| {
+    let outcome = open(call_turns::threads(options.threads)).and_then(|manager| {
         ProcessState::start_thread_pool();
         work(options, &manager)
     });

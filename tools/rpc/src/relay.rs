@@ -2,13 +2,13 @@
 //! The object that stands for an object of the other side.
 use crate::access::Access;
 use crate::answer;
+use crate::call_turns::{self, Turn, Turns};
 use crate::connections;
 use crate::copy::Objects;
 use crate::dialect::{Dialect, Form};
 use crate::gateway::{copy_by_types, copy_untyped, Gateway, Part, Refusal};
 use crate::parcel_bytes;
 use crate::peer_log::log_peer;
-use crate::turns::{self, Turn, Turns};
 use anybinder_driver::parcel::Speaker;
 use anybinder_parcel::header;
 use anybinder_parcel::shape::{Interface, Method, Shape};
@@ -274,7 +274,7 @@ impl Relay {
     /// The turn of a call of a process of this machine that waits for the reply. None if it needs
     /// none: what waits for this thread's own call must not wait for another one's.
     fn turn(&self) -> Result<Option<Turn<'_>>> {
-        if turns::is_calling() || IS_ONEWAY.get() {
+        if call_turns::is_calling() || IS_ONEWAY.get() {
             return Ok(None);
         }
         let turn = match &self.peer {
@@ -383,7 +383,7 @@ impl Relay {
         reply: &mut Parcel,
     ) -> Result<()> {
         self.check_access()?;
-        turns::calling(|| match code {
+        call_turns::calling(|| match code {
             FIRST_CALL_TRANSACTION..=LAST_CALL_TRANSACTION => {
                 let start = start(from)?;
                 self.forward(code, from, start, reply)

@@ -7,10 +7,10 @@ use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::Roots;
 use anybinder_rpc::access::Rules;
 use anybinder_rpc::address::Address;
+use anybinder_rpc::call_turns;
 use anybinder_rpc::dialect::Form;
 use anybinder_rpc::export::{self, Options};
 use anybinder_rpc::tls::Credentials;
-use anybinder_rpc::turns;
 use rsbinder::{Endpoint, ProcessState};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -139,7 +139,7 @@ pub fn run(context: &Context, arguments: &Arguments) -> Result<ExitCode> {
         patience: common.patience(),
     };
     options.check()?;
-    let threads = turns::threads(common.threads);
+    let threads = call_turns::threads(common.threads);
     device::open(&context.mount, &arguments.device.device, threads)?;
     let manager = device::manager(&context.mount, &arguments.device.device)?;
     ProcessState::start_thread_pool();

@@ -6,7 +6,7 @@ use anybinder_client::raw;
 use anybinder_parcel::aidl::library::{Called, Entry};
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::decode::Decoder;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use anybinder_parcel::status;
 use anybinder_rpc::dialect::Dialect;
 use rsbinder::SIBinder;

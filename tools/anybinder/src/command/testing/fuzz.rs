@@ -11,7 +11,7 @@ use anybinder_cli::output::{note, say};
 use anybinder_client::device::{self, DeviceOption};
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::{Library, Roots};
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use attempt::Attempt;
 use fastrand::Rng;
 use serde::Serialize;

@@ -20,7 +20,7 @@ use anybinder_events::thread_names::Names;
 use anybinder_mount::context::Context;
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::header;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use anybinder_servicemanager::DESCRIPTOR;
 use difference::{answer, compare, error, Difference};
 use rsbinder::{StatusCode, FIRST_CALL_TRANSACTION, LAST_CALL_TRANSACTION};

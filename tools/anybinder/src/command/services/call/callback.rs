@@ -9,7 +9,7 @@ use anybinder_parcel::aidl::library::Called;
 use anybinder_parcel::aidl::{Library, Roots};
 use anybinder_parcel::encode::Format;
 use anybinder_parcel::header;
-use anybinder_parcel::interface::Interface;
+use anybinder_parcel::interface_methods::Interface;
 use anybinder_rpc::parcel_bytes;
 use rsbinder::{
     ExceptionCode, IBinder, Parcel, SIBinder, Stability, Status, StatusCode, Transactable,

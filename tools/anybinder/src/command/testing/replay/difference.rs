@@ -2,7 +2,7 @@
 //! Replies as values, and what differs between two.
 use anybinder_driver::parcel::words;
 use anybinder_parcel::encode::Format;
-use anybinder_parcel::interface::Method;
+use anybinder_parcel::interface_methods::Method;
 use serde::Serialize;
 use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
