@@ -156,7 +156,7 @@ void audit_member(const struct member *member)
 	EXPECT_EQ(number(lines, "\n  pending transactions: "), 0);
 	EXPECT(sscanf(strstr(lines, "\n  pages: "), "\n  pages: %d:", &pages) == 1);
 	EXPECT_EQ(pages, 0);
-	EXPECT_EQ(compare(lines, tally->ids[0], tally->commands, tally->interrupted),
+	EXPECT_EQ(compare(lines, tally->ids[0], tally->commands, tally->rewritten),
 		  total(lines, "\n  BC_"));
 	EXPECT_EQ(compare(lines, tally->ids[1], tally->returns, 0), total(lines, "\n  BR_"));
 }

@@ -27,8 +27,8 @@
 struct tally {
 	_Atomic uint32_t commands[NR_NUMBERS], returns[NR_NUMBERS];
 	_Atomic uint32_t ids[2][NR_NUMBERS]; /* the full BC_ or BR_ value of that number */
-	/* Calls that a hand-over left behind: their last command is written, and counted, again. */
-	_Atomic uint32_t interrupted;
+	/* Commands of calls that a hand-over left behind, which are written, and counted, again. */
+	_Atomic uint32_t rewritten;
 };
 
 struct member {

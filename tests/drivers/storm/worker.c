@@ -7,6 +7,8 @@
 #include "test.h"
 #include "worker.h"
 
+#include <string.h>
+
 enum wait { FOR_REPLY, FOR_COMPLETE, FOR_CALLS };
 
 void opened_begin(struct opened *opened)
@@ -86,12 +88,19 @@ void worker_put_reply(struct worker *worker, struct packed *packed)
 
 /*
  * False: the call was interrupted and must be repeated, as every client does. A hand-over of the
- * daemon interrupts calls whose thread has no processor; nothing else does here.
+ * daemon interrupts calls whose thread has no processor; nothing else does here. All commands that
+ * are written again may have been counted.
  */
 static bool is_done(struct worker *worker, int err)
 {
+	const struct commands *out = &worker->looper.out;
+	uint32_t cmd;
+
 	if (err == -EINTR && storm->is_replaced) {
-		worker->opened->me->tally.interrupted++;
+		for (size_t at = 0; at < out->size; at += sizeof(cmd) + _IOC_SIZE(cmd)) {
+			memcpy(&cmd, out->bytes + at, sizeof(cmd));
+			worker->opened->me->tally.rewritten++;
+		}
 		return false;
 	}
 	if (err)
