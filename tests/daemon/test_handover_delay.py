@@ -7,6 +7,7 @@ succeeds has kept them. An argument is the number of processes.
 import contextlib
 import gc
 import os
+import pathlib
 import select
 import signal
 import time
@@ -161,7 +162,9 @@ def test_a_file_of_a_call_that_is_left_behind_is_closed(directory):
             until(lambda: not is_there(), DEADLINE_S)
             group.freeze(True)
             step.send()
-            time.sleep(0.1)    # for the call to get as far as the helper
+            until(lambda: pathlib.Path(f"/proc/{pid}/syscall").read_text().startswith("16 "),
+                  DEADLINE_S)
+            time.sleep(0.05)    # for the call to get to the helper, which is given up soon
             before = daemon.status()
             os.kill(daemon.pid, signal.SIGHUP)
             successor, = until(lambda: set(children_of(daemon.pid)) - {int(before["server"])})
