@@ -17,11 +17,11 @@ from anybinder.kit import Binder, Typed    # noqa: E402, pylint: disable=wrong-i
 from anybinder.process import program    # noqa: E402, pylint: disable=wrong-import-position
 
 INTERFACE = "example.IFaulty"
-# What each fake answers. A fake keeps the objects that clients give to it.
+# What each fake answers.
 ANSWERS = {
     "pool": {"threads": 2, "work": Typed("!after(5s) 1")},    # too few for its clients
     "backlog": {"note": Typed("!after(2s)")},    # slower than the notes come
-    "leak": {"give": None},
+    "leak": {"give": Typed("!keep")},
     "hang": {"work": Typed("!after(1000000s) 1")},
     "dies": {"work": Typed("1 !times(20) !then !dead")},
     "fine": {"work": 1},

@@ -128,8 +128,9 @@ def test_callbacks(binder, peer):
     assert fake.calls[-1].method == "hold"
 
 
-def test_what_was_given_is_kept_until_it_is_replaced(binder, peer):
-    fake = binder.fake(PEER, hold=None)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_was_given_is_kept_until_it_is_replaced(binder, peer, keeps):
+    fake = binder.fake(PEER, hold=Typed("!keep") if keeps else None)
     callbacks = [binder.callback(CALLBACK, onValue=n) for n in range(20)]
     for callback in callbacks:
         peer.hold(callback)
@@ -139,7 +140,7 @@ def test_what_was_given_is_kept_until_it_is_replaced(binder, peer):
         own = [one for one in state.split("proc ") if one.startswith(f"{fake.pid}\n")]
         return sum(one.count("  ref ") for one in own)
 
-    until(lambda: 0 < references() < len(callbacks))
+    until(lambda: references() >= 20 if keeps else 0 < references() < 20)
     fake.call_back("callback", "onValue", 1)
     assert [len(one.calls) for one in callbacks[-2:]] == [0, 1]
 

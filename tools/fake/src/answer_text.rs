@@ -18,6 +18,7 @@ An ANSWER is a value as `anybinder call` takes it, and any of
   !call(ARGUMENT.METHOD(VALUE, ...))                     first call the object that a client gave
                                                          as this argument, now or earlier
   !dead, !dies                                           end without a reply, or behind it
+  !keep                                                  never release the objects of the call
   !ask                                                   ask the program on standard input
   !times(3)                                              for so many calls
   !then                                                  what follows is for the next calls
@@ -211,6 +212,7 @@ impl Answering<'_> {
         match word {
             "dead" => step.dead = true,
             "dies" => step.dies = true,
+            "keep" => step.keep = true,
             "ask" => step.ask = true,
             "after" => step.after_s = time(needed()?)?,
             "times" => {

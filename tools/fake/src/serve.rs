@@ -230,7 +230,8 @@ impl Fake {
             format: Format::Driver(speaker.level),
         };
         if !offsets.is_empty() {
-            self.take_objects(driver, speaker, &mut record);
+            let keeps = answer.as_ref().is_some_and(|answer| answer.step.keep);
+            self.take_objects(driver, speaker, &mut record, keeps);
         }
         let (sender, told) = sync_channel(1);
         self.journal.called(record, |number| {
@@ -275,7 +276,15 @@ impl Fake {
     }
 
     /// Keeps the objects of a call, in place of those that came as the same arguments.
-    fn take_objects(&self, driver: &mut Driver, speaker: Speaker, record: &mut Record) {
+    ///
+    /// * `keeps`: for good, whatever comes
+    fn take_objects(
+        &self,
+        driver: &mut Driver,
+        speaker: Speaker,
+        record: &mut Record,
+        keeps: bool,
+    ) {
         record.read(&lock(&self.library));
         for (name, value) in record.arguments.iter_mut().flatten() {
             name_files(value);
@@ -286,7 +295,9 @@ impl Fake {
             if handles.is_empty() {
                 continue;
             }
-            handles.iter().for_each(|handle| driver.acquire(*handle));
+            for handle in handles.iter().chain(handles.iter().filter(|_| keeps)) {
+                driver.acquire(*handle);
+            }
             let given = Given { handles, speaker };
             let old = lock(&self.given).insert(name.clone(), given);
             for handle in old.iter().flat_map(|old| &old.handles) {

@@ -38,6 +38,8 @@ pub struct Step {
     pub dead: bool,
     /// The process ends behind the reply.
     pub dies: bool,
+    /// The objects of the call are never released: a leak.
+    pub keep: bool,
     /// The controlling program is asked.
     pub ask: bool,
     /// For so many calls, 1 if it is not said; the last step of a sequence is for all that follow.
