@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
 """Many hand-overs in a row under clients that do all kinds of things, and under stopped ones."""
-import functools
 import os
 import shutil
 import signal
@@ -9,7 +8,7 @@ import time
 import pytest
 from anybinder import daemon as daemons
 from anybinder.driver import Client
-from anybinder.process import child, program, until
+from anybinder.process import child, program, stat_of, until
 from pairs import Pairs, devices, files_of
 from replaced import (
     DEADLINE_S,
@@ -137,16 +136,11 @@ def test_many_hand_overs_lose_nothing_and_keep_nothing(directory, hand_overs, nr
 
 # ---- clients that are stopped --------------------------------------------------------------------
 
-def is_stopped(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rsplit(")", 1)[1].split()[0] == "T"
-
-
 def stop(pids):
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     for pid in pids:
-        until(functools.partial(is_stopped, pid), DEADLINE_S)
+        until(lambda pid=pid: stat_of(pid)[1] == "T", DEADLINE_S)
 
 
 def go_on(pids):

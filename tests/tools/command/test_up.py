@@ -11,7 +11,7 @@ import pytest
 from anybinder.bus import Bus
 from anybinder.call import Command
 from anybinder.process import (
-    as_user, children_of, in_own_mounts, is_mounted, is_running, own_mounts, until)
+    as_user, children_of, in_own_mounts, is_mounted, is_running, own_mounts, stat_of, until)
 
 from checked import SYSTEM, USER, Checked
 
@@ -251,6 +251,7 @@ def test_a_stopped_server_is_named(own_bus):
     check = Checked(own_bus)
     server = own_bus.server_pid()
     os.kill(server, signal.SIGSTOP)
+    until(lambda: stat_of(server)[1] == "T")
     check(4, f"goes on after .kill -CONT {server}", "status")
     check(4, f"its server, process {server}, is stopped. Continue it", "doctor")
     check(4, f"its server, process {server}, is stopped", "list")

@@ -266,7 +266,7 @@ pub fn svg(graph: &Graph) -> Result<String> {
 mod tests {
     use super::super::model::Process;
     use super::*;
-    use crate::command::testing::random::Random;
+    use fastrand::Rng;
 
     type Point = (f64, f64);
 
@@ -365,16 +365,16 @@ mod tests {
     /// connections are arrows both ways.
     #[test]
     fn arrows_of_a_forest_do_not_cross() {
-        let mut random = Random::new(7);
+        let mut random = Rng::with_seed(7);
         for count in 1..=48 {
             let mut arrows = Vec::new();
             for pid in 2..=count {
-                let other = 1 + random.below(pid as usize - 1) as u32;
+                let other = 1 + random.usize(..pid as usize - 1) as u32;
                 let both = [(pid, other), (other, pid)];
-                match random.below(9) {
+                match random.usize(..9) {
                     0 => {}
                     1 => arrows.extend(both),
-                    _ => arrows.push(both[random.below(2)]),
+                    _ => arrows.push(both[random.usize(..2)]),
                 }
             }
             let picture = picture(&graph(count, &arrows)).unwrap();
@@ -394,8 +394,8 @@ mod tests {
 
     #[test]
     fn a_graph_of_as_many_as_are_drawn_is_drawn_at_once() {
-        let mut random = Random::new(3);
-        let mut pid = || 1 + random.below(MAX_PROCESSES) as u32;
+        let mut random = Rng::with_seed(3);
+        let mut pid = || 1 + random.usize(..MAX_PROCESSES) as u32;
         let arrows: Vec<(u32, u32)> = (0..600).map(|_| (pid(), pid())).collect();
         let picture = picture(&graph(MAX_PROCESSES as u32, &arrows)).unwrap();
         assert_eq!(picture.matches("<rect").count(), MAX_PROCESSES);
