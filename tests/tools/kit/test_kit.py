@@ -137,7 +137,7 @@ def test_what_was_given_is_kept_until_it_is_replaced(binder, peer, keeps):
 
     def references():
         state = pathlib.Path(binder.bus.mount, "binder_logs/state").read_text(encoding="utf-8")
-        own = [one for one in state.split("proc ") if one.startswith(f"{fake.pid}\n")]
+        own = [one for one in state.split("\nproc ") if one.startswith(f"{fake.pid}\n")]
         return sum(one.count("  ref ") for one in own)
 
     until(lambda: references() >= 20 if keeps else 0 < references() < 20)
