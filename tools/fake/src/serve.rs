@@ -295,8 +295,10 @@ impl Fake {
             if handles.is_empty() {
                 continue;
             }
-            for handle in handles.iter().chain(handles.iter().filter(|_| keeps)) {
-                driver.acquire(*handle);
+            handles.iter().for_each(|handle| driver.acquire(*handle));
+            if keeps {
+                // Nothing releases this reference.
+                handles.iter().for_each(|handle| driver.acquire(*handle));
             }
             let given = Given { handles, speaker };
             let old = lock(&self.given).insert(name.clone(), given);
